@@ -146,7 +146,13 @@ def unfulfilled(entries: Sequence[Entry]) -> tuple[Request, ...]:
         return ()
     kinds = {act.kind for act in _acts(entries)}
     asked = (request_in(own_words(each)) for each in entries if isinstance(each, UserEntry) and not each.is_ours)
-    return tuple(dict.fromkeys(each for each in asked if each and not kinds & _FULFILLED_BY[each]))
+    told = {Request.REMIND} if ended_by(entries) == OFFLINE and any(map(_is_refused_job, results)) else set()
+    return tuple(dict.fromkeys(each for each in asked if each and each not in told and not kinds & _FULFILLED_BY[each]))
+
+
+def _is_refused_job(result: ResultEntry) -> bool:
+    """Return whether *result* refuses a job; the offline responder tells so itself, or asks for the time."""
+    return result.name == "schedule" and result.is_error
 
 
 def receipt_line(entries: Sequence[Entry], access: Access, level: ReceiptLevel) -> str:

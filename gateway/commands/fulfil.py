@@ -31,7 +31,9 @@ LABELS = {
     Request.CANCEL: "Show jobs",
 }
 """The button of each request; a file can only be sent by a model, as only it can find out which one."""
-_MARK = re.compile(r"[0-9a-f]{16}")
+MARK = re.compile(r"[0-9a-f]{16}")
+_ARGUMENTS = re.compile(rf"({MARK.pattern})(?: (\d{{4}}-\d\d-\d\d \d\d:\d\d))?")
+"""A message, and the moment for a reminder whose time can mean two."""
 _NO_TIME = "I find no time in that message. `/cron add WHEN: WHAT` schedules it, such as `/cron add in 2h: call back`."
 _ELSEWHERE = "Jobs can only be changed in your own chat with me, where nobody else reads."
 
@@ -39,9 +41,10 @@ _ELSEWHERE = "Jobs can only be changed in your own chat with me, where nobody el
 def fulfil_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
-        asked = _asked(call)
+        mark, moment = _read(call.arguments)
+        asked = _asked(mark, call)
         earlier = (record.entry for record in call.transcript.records if record.turn_id != call.turn_id)
-        if call.arguments in fulfilled_marks(earlier):
+        if mark in fulfilled_marks(earlier):
             return "That was already done."
         match request_in(asked):
             case Request.REMEMBER:
@@ -49,22 +52,28 @@ def fulfil_commands(parts: CommandResources) -> list[Command]:
             case Request.FORGET:
                 return await _by(forget_commands(parts), call, read_intent([asked]).forgets)
             case Request.REMIND:
-                return await _remind(parts.job_runner, call, asked)
+                return await _remind(parts.job_runner, call, asked, moment)
             case Request.CANCEL:
                 return await _list(parts.job_runner, call)
             case _:
                 raise ToolError("I cannot do that by myself; ask me again, in other words.")
 
     told = "do what a message of yours asked for and my answer did not; its button sends this"
-    return [Command(NAME, "<mark>", told, Who.CHAT, False, run)]
+    return [Command(NAME, "<mark> [moment]", told, Who.CHAT, False, run)]
 
 
-def _asked(call: CommandCall) -> str:
-    """Return the words of the message that the mark names. Raises ToolError if this conversation has it no more."""
-    if not _MARK.fullmatch(call.arguments):
+def _read(arguments: str) -> tuple[str, str]:
+    """Return the mark and the moment, which may be empty. Raises ToolError."""
+    found = _ARGUMENTS.fullmatch(arguments)
+    if found is None:
         raise ToolError("Press the button below an answer that says what was not done.")
+    return found[1], found[2] or ""
+
+
+def _asked(mark: str, call: CommandCall) -> str:
+    """Return the words of the message that *mark* names. Raises ToolError if this conversation has it no more."""
     said = (each.entry for each in reversed(call.transcript.records) if isinstance(each.entry, UserEntry))
-    found = next((each for each in said if each.source.startswith(f"{call.arguments}.") and not each.is_ours), None)
+    found = next((each for each in said if each.source.startswith(f"{mark}.") and not each.is_ours), None)
     if found is None:
         raise ToolError("That message is not part of this conversation any more; please send it again.")
     return own_words(found)
@@ -78,7 +87,7 @@ def fulfilled_marks(entries: Iterable[Entry | Mark]) -> set[str]:
         if isinstance(entry, ReplyEntry):
             calls |= {each.id: each.arguments for each in entry.calls if each.name == f"/{NAME}"}
         elif isinstance(entry, ResultEntry) and entry.call_id in calls and not entry.is_error:
-            done |= set(_MARK.findall(calls[entry.call_id]))
+            done |= set(MARK.findall(calls[entry.call_id]))
     return done
 
 
@@ -87,15 +96,15 @@ async def _by(commands: list[Command], call: CommandCall, words: str) -> str:
     return await command.run(replace(call, arguments=words))
 
 
-async def _remind(job_runner: JobRunner, call: CommandCall, asked: str) -> str:
+async def _remind(job_runner: JobRunner, call: CommandCall, asked: str, moment: str) -> str:
     from gateway.schedule.named_time import read_time  # its patterns take time at a start
 
     if not call.asker.may_run(Who.MAIN):
         raise ToolError(_ELSEWHERE)
     schedule = job_runner.job_schedule
-    wish = Wish(call.access.agent, asked, f"{REMINDER}{asked}", "you, by a button")
+    wish = Wish(call.access.agent, f"at {moment}" if moment else asked, f"{REMINDER}{asked}", "you, by a button")
     try:
-        if read_time(asked, call.now) is None:
+        if not moment and read_time(asked, call.now) is None:
             raise ToolError(_NO_TIME)
         wanted, first = schedule.check(wish)
         for job in await schedule.all(call.access.agent):

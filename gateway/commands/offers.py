@@ -14,6 +14,7 @@ from gateway.commands.checkup import NAME as CHECKUP
 from gateway.commands.checkup import OFFERED
 from gateway.commands.command import Asker, Who
 from gateway.commands.fulfil import LABELS, NAME
+from gateway.commands.moment_question import offered_moments
 from gateway.inbound.edits import source_of
 from gateway.inbound.turn_mark import mark_of
 from workspaces.access import Access
@@ -55,7 +56,7 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
         return ()
     results = [entry for entry in entries if isinstance(entry, ResultEntry) and not entry.is_error]
-    if asker.may_run(Who.MAIN) and (deciding := _deciding(message, results)):
+    if asker.may_run(Who.MAIN) and (deciding := _choosing(entries) or _deciding(message, results)):
         return deciding
     found = [_RECEIPT.fullmatch(result.text.strip()) for result in results if result.name in _WRITERS]
     done = [receipt["did"] for receipt in found if receipt]
@@ -71,6 +72,11 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     )
 
 
+def _choosing(entries: Sequence[Entry]) -> tuple[Button, ...]:
+    """Return a button for each of the moments that a reminder may be for."""
+    return tuple(Button(moment, command) for moment, command in offered_moments(entries).items())
+
+
 def _deciding(message: InboundMessage, results: Sequence[ResultEntry]) -> tuple[Button, ...]:
     """Return the buttons below an answer of the check-up: to decide about what it shows, and to undo what it did."""
     said = next((result.text for result in results if result.name == f"/{CHECKUP}"), "")
@@ -84,7 +90,7 @@ def _deciding(message: InboundMessage, results: Sequence[ResultEntry]) -> tuple[
 
 def _fulfilling(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
     """Return the button that does what *message* asked for and its turn did not; pure."""
-    if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
+    if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT) or offered_moments(entries):
         return ()
     may_plan = asker.may_run(Who.MAIN)
     labels = [LABELS[each] for each in unfulfilled(entries) if each in LABELS and (may_plan or each not in _OF_JOBS)]

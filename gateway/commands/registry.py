@@ -12,6 +12,7 @@ from gateway.admission.routing import session_of
 from gateway.agent.entries import OFFLINE
 from gateway.commands.command import NAME, Asker, Command, CommandCall, Who
 from gateway.commands.help import START, help_command, start_command
+from gateway.commands.moment_question import answering_command
 from gateway.commands.running import plan_answer, plan_command
 from gateway.hooks import CommandGiven, Hooks
 from gateway.hooks import command as command_event
@@ -86,7 +87,7 @@ class Commands:
         """Return a plan that answers the message without a language model; `None` if it contains no command."""
         message = asked.row.message
         asker = self._asker(message, asked.access)
-        found = self.parse(message.text) or self._answered_command(message, asker)
+        found = self.parse(message.text) or self._answered_command(asked, asker)
         if found is None:
             return None
         if isinstance(found, tuple) and found[0].name == START and _introduces_itself(asked, asker):
@@ -114,9 +115,9 @@ class Commands:
         found = self.parse(text)
         return isinstance(found, Unknown) or (found is not None and found[0].passes)
 
-    def _answered_command(self, message: InboundMessage, asker: Asker) -> tuple[Command, str] | None:
-        """Return the command that *message* calls by answering our question, if the question was for its sender."""
-        text = answered_command(message)
+    def _answered_command(self, asked: TurnRequest, asker: Asker) -> tuple[Command, str] | None:
+        """Return the command that a message calls by answering our question, if that was for its sender."""
+        text = answered_command(asked.row.message) or answering_command(asked)
         found = self.parse(text) if text is not None else None
         return found if isinstance(found, tuple) and asker.may_run(found[0].who) else None
 

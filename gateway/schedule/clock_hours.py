@@ -5,6 +5,7 @@ from datetime import date, datetime, time, timedelta
 
 from gateway.errors import ScheduleError
 from gateway.schedule.time_values import MIDNIGHT, PartOfDay, TimeOfDay
+from gateway.schedule.two_moments import either
 
 _DAY = timedelta(days=1)
 _NOON, _DAY_END = 12, 24
@@ -33,11 +34,11 @@ def moment_of(
     """
     local, today = now.replace(tzinfo=None), now.date()
     if clock == MIDNIGHT and days and days.first != today:
-        raise _either(said, _at(days.first, 0), _at(days.first, _DAY_END))
+        raise either(said, _at(days.first, 0), _at(days.first, _DAY_END))
     day = days.first if days else today
     moments = [_at(day, hour, minute) for hour, minute in _hours(clock, part, said)]
     if part is PartOfDay.NIGHT and clock and moments[0] > _at(day, _DAY_END) and days and day != today:
-        raise _either(said, moments[0] - _DAY, moments[0])
+        raise either(said, moments[0] - _DAY, moments[0])
     if local < _at(today, _EVENING_FROM) and part is not None and moments[0] >= _at(today, _DAY_END):
         moments = [each - _DAY for each in moments]  # said in the night that is meant
     return _chosen(moments, days, local, said)
@@ -59,7 +60,7 @@ def _chosen(moments: list[datetime], days: DaysMeant | None, now: datetime, said
         return moments[0]
     morning, evening = moments
     if morning.hour in _EITHER_HOURS:
-        raise _either(said, morning, evening)
+        raise either(said, morning, evening)
     return evening if morning.hour in _SMALL_HOURS else morning
 
 
@@ -68,15 +69,15 @@ def _of_two(moments: list[datetime], days: DaysMeant | None, now: datetime, said
     morning, evening = moments
     if morning > now:
         if morning.hour < _EVENING_FROM:
-            raise _either(said, morning, evening)
+            raise either(said, morning, evening)
         return morning
     if evening > now:
         if days is None and morning.hour not in {*_SMALL_HOURS, *_EITHER_HOURS}:
-            raise _either(said, evening, morning + _DAY)
+            raise either(said, evening, morning + _DAY)
         if days and days.after:
             if morning.hour > _EITHER_HOURS[-1]:
                 return morning + (days.after - days.first)
-            raise _either(said, evening, morning + (days.after - days.first))
+            raise either(said, evening, morning + (days.after - days.first))
         return evening
     day = days.after if days else now.date() + _DAY
     if day is None:
@@ -125,8 +126,3 @@ def _at(day: date, hour: int, minute: int = 0) -> datetime:
 
 def _over(said: str) -> ScheduleError:
     return ScheduleError(f'"{said}" is over: name a time to come, such as "tonight at 8" or "tomorrow at 9"')
-
-
-def _either(said: str, one: datetime, other: datetime) -> ScheduleError:
-    times = f"{one:%a %Y-%m-%d %H:%M} or {other:%a %Y-%m-%d %H:%M}"
-    return ScheduleError(f'"{said}" can mean {times}: say which, such as "at {one:%Y-%m-%d %H:%M}"')

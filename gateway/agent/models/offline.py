@@ -29,6 +29,7 @@ from gateway.agent.models.offline_languages import LANGUAGES
 from gateway.agent.models.offline_quotes import OFFER, as_reminder, say_found, say_noted, say_own_words
 from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
 from gateway.agent.person_requests import REMINDER, Request, request_in
+from gateway.schedule.two_moments import WHICH, moments_in
 from workspaces.access import Locality
 
 SEARCH, NOTE, SCHEDULE = "memory_search", "add_note", "schedule"
@@ -180,10 +181,8 @@ def _outcome_text(result: ResultEntry, asked: _ToolArguments, said: Sequence[str
 
     *said*: the earlier messages of the conversation, oldest first.
     """
-    if result.is_error and result.name == SCHEDULE and _NO_TIME in result.text:
-        return _WHEN
     if result.is_error:
-        return f"{_FAILED[result.name]}: {result.text}" if result.name in _FAILED else ""
+        return _failure(result)
     match result.name:
         case "add_note":
             return say_noted(asked.text, result.text)
@@ -193,6 +192,14 @@ def _outcome_text(result: ResultEntry, asked: _ToolArguments, said: Sequence[str
             return say_found(result.text, asked.query, said, may_be_noted=can_note and is_statement(asked.query))
         case _:
             return ""
+
+
+def _failure(result: ResultEntry) -> str:
+    if result.name == SCHEDULE and moments_in(result.text):
+        return f"{result.text.partition(WHICH)[0]}. Which one do you mean?"
+    if result.name == SCHEDULE and _NO_TIME in result.text:
+        return _WHEN
+    return f"{_FAILED[result.name]}: {result.text}" if result.name in _FAILED else ""
 
 
 def _without_tools(intent: Intent, before: Sequence[str], *, is_known: bool) -> str:

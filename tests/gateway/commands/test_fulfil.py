@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.admission.policy import AccountPolicy, DirectPolicy
+from gateway.agent.models.offline import OfflineModel
 from gateway.agent.receipts import LEAD, ReceiptLevel
 from gateway.schedule.jobs import Wish
 from gateway.stores.jobs import RunState
@@ -193,3 +194,52 @@ async def test_a_job_that_said_nothing_kept_no_promise(tmp_path: Path) -> None:
         told = await house.says("/promises")
         assert "**Kept**\nnone" in told
         assert "**Silent**\n- 2026-03-01 14:05, job 1: look after the oven; it ran, and nothing was sent" in told
+
+
+QUESTION = '"at 9" can mean Sun 2026-03-01 21:00 or Mon 2026-03-02 09:00. Which one do you mean?'
+
+
+async def test_of_two_moments_a_button_each_schedules_that_one(tmp_path: Path) -> None:
+    """The offline responder asks once, in one sentence; the second press finds it done."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, OfflineModel()
+        asked = await house.says("remind me at 9 to call Ann")
+        assert asked.startswith(f"{QUESTION}\n\nNo language model is configured")
+        assert "was scheduled" not in asked
+        evening, morning = (await house.buttons(QUESTION)).items()
+        assert (evening[0], morning[0]) == ("Sun 2026-03-01 21:00", "Mon 2026-03-02 09:00")
+        assert len(morning[1].encode()) <= 64
+        assert (await house.says("/promises")).endswith("**Broken**\nnone")
+        assert await house.says(morning[1]) == "Scheduled as job 1; next Mon 2026-03-02 09:00."
+        assert await house.says(evening[1]) == "That was already done."
+        assert await house.says("today") != "Scheduled as job 2; next Sun 2026-03-01 21:00."
+
+
+async def test_the_next_message_chooses_one_of_two_moments(tmp_path: Path) -> None:
+    """If it is nothing but a time; later ones, and those of others, are ordinary messages."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, OfflineModel()
+        await house.says("remind me at 9 to call Ann")
+        assert await house.says("the evening") == "Scheduled as job 1; next Sun 2026-03-01 21:00."
+        await house.says("remind me at 9 to call Bob")
+        assert "Scheduled" not in await house.says("call him tomorrow")
+        assert "Scheduled" not in await house.says("tomorrow")
+        await house.says("remind me at 9 to call Cleo")
+        assert "Scheduled" not in await house.says("tomorrow", OWNER_IN_GROUP)
+        assert await house.says("tomorrow") == "Scheduled as job 2; next Mon 2026-03-02 09:00."
+        assert [job.spec.prompt.rpartition(" ")[2] for job in await house.store.jobs.all()] == ["Ann", "Cleo"]
+
+
+async def test_a_model_that_asks_by_itself_reads_the_answer(tmp_path: Path) -> None:
+    """The buttons are below its question, and so is the line; pressing "Schedule it" asks as well."""
+    async with open_house(tmp_path) as house:
+        house.receipts = ReceiptLevel.SHORT
+        tried = says("", call("schedule", when="at 9", what="call Ann"))
+        house.model = ScriptedModel(tried, "Nine when?", "I see.", "Of course.")
+        assert (await house.says("remind me at 9 to call Ann")).endswith("✗ no reminder was scheduled")
+        assert [*await house.buttons("Nine when?")] == ["Sun 2026-03-01 21:00", "Mon 2026-03-02 09:00"]
+        assert (await house.says("tomorrow")).startswith("I see.")
+        await house.says("remind me at 9 to call Bob")
+        refused = await house.says((await house.buttons("Of course."))["Schedule it"])
+        assert [*await house.buttons(refused)] == ["Sun 2026-03-01 21:00", "Mon 2026-03-02 09:00"]
+        assert await house.says("tomorrow") == "Scheduled as job 1; next Mon 2026-03-02 09:00."
