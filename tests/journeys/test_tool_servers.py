@@ -121,7 +121,7 @@ async def test_after_a_strangers_words_a_call_waits_and_is_made_once_approved(tm
     assert first == "echo: a stranger's words"
     assert "this call waits for your owner's approval as #1" in second
     assert heard[-2] == "fake_echo called, as approved in #1; it answered: echo: the notes."
-    assert heard[-1] == "change #1 of /call/fake_echo was approved already"
+    assert heard[-1] == "#1, call of fake_echo, was approved already"
 
 
 async def test_a_trusted_server_is_never_asked_about(tmp_path: Path) -> None:
