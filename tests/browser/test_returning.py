@@ -218,6 +218,7 @@ async def test_what_was_not_sent_is_still_there(house: House, context: BrowserCo
     await expect(refusal).to_contain_text("no longer signed in")
     await page.get_by_label("Code").fill(await house.code())
     await page.get_by_label("Code").press("Enter")
+    await expect(page.get_by_label("Code")).to_be_hidden()
     await message.press("Enter")
     await expect(answers(page)).to_have_count(1)
     assert await texts(said(page)) == ["to work"]
