@@ -26,6 +26,7 @@ from gateway.agent.entries import (
 from gateway.agent.person_requests import Request, request_in
 from gateway.agent.unread_files import unread_files
 from gateway.runtime.escape import visible
+from gateway.schedule.two_moments import moments_in
 from workspaces.access import Access, may_read, rights
 from workspaces.house import has_tag
 
@@ -146,13 +147,13 @@ def unfulfilled(entries: Sequence[Entry]) -> tuple[Request, ...]:
         return ()
     kinds = {act.kind for act in _acts(entries)}
     asked = (request_in(own_words(each)) for each in entries if isinstance(each, UserEntry) and not each.is_ours)
-    told = {Request.REMIND} if ended_by(entries) == OFFLINE and any(map(_is_refused_job, results)) else set()
+    told = {Request.REMIND} if ended_by(entries) == OFFLINE and any(map(_is_asked_job, results)) else set()
     return tuple(dict.fromkeys(each for each in asked if each and each not in told and not kinds & _FULFILLED_BY[each]))
 
 
-def _is_refused_job(result: ResultEntry) -> bool:
-    """Return whether *result* refuses a job; the offline responder tells so itself, or asks for the time."""
-    return result.name == "schedule" and result.is_error
+def _is_asked_job(result: ResultEntry) -> bool:
+    """Return whether *result* asks which of two moments a job is for: the offline responder passes that on."""
+    return result.name == "schedule" and result.is_error and bool(moments_in(result.text))
 
 
 def receipt_line(entries: Sequence[Entry], access: Access, level: ReceiptLevel) -> str:

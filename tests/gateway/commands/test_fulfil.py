@@ -215,6 +215,14 @@ async def test_of_two_moments_a_button_each_schedules_that_one(tmp_path: Path) -
         assert await house.says("today") != "Scheduled as job 2; next Sun 2026-03-01 21:00."
 
 
+async def test_a_refusal_that_asks_for_no_moment_is_a_broken_promise(tmp_path: Path) -> None:
+    """The line and `/promises` say so after the offline responder too."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, OfflineModel()
+        assert (await house.says("remind me on 30 February to call Ann")).endswith("✗ no reminder was scheduled")
+        assert not (await house.says("/promises")).endswith("**Broken**\nnone")
+
+
 async def test_the_next_message_chooses_one_of_two_moments(tmp_path: Path) -> None:
     """If it is nothing but a time; later ones, and those of others, are ordinary messages."""
     async with open_house(tmp_path) as house:
