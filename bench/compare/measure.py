@@ -1,6 +1,7 @@
 """What is measured of each gateway, over its OpenAI-compatible API and with everything on loopback."""
 
 import asyncio
+import gc
 import os
 import random
 import signal
@@ -179,6 +180,7 @@ async def _talk(place: Place, found: Findings) -> None:
         await gateway.up()
         found['request for "hello", KB'] = [place.model.sizes[before] / 1000]
         times, used = [], 0.0
+        _keep_heap()
         for number in range(SINGLES + WARM):
             if number == WARM:
                 used = gateway.processor_s()
@@ -212,9 +214,16 @@ async def _notes(place: Place, found: Findings) -> None:
             found |= dict.fromkeys(rows, f"no tool {', '.join(place.model.missing)}")
             return
         place.model.results.clear()
+        _keep_heap()
         found[rows[0]] = [sum([await _finds(gateway, each.number, each.what) for each in planted])]
         found[rows[1]] = [sum([await _finds(gateway, each.question, each.number) for each in planted])]
         found[rows[2]] = [1000 * each.seconds for each in place.model.results]
+
+
+def _keep_heap() -> None:
+    """Have our own heap never be scanned again: one scan of 50 to 90 ms fell into a measured message."""
+    gc.collect()
+    gc.freeze()
 
 
 async def _finds(gateway: Running, question: str, wanted: str) -> bool:
