@@ -147,11 +147,11 @@ def unfulfilled(entries: Sequence[Entry]) -> tuple[Request, ...]:
         return ()
     kinds = {act.kind for act in _acts(entries)}
     asked = (request_in(own_words(each)) for each in entries if isinstance(each, UserEntry) and not each.is_ours)
-    told = {Request.REMIND} if ended_by(entries) == OFFLINE and any(map(_is_asked_job, results)) else set()
+    told = {Request.REMIND} if ended_by(entries) == OFFLINE and any(map(_asks_for_moment, results)) else set()
     return tuple(dict.fromkeys(each for each in asked if each and each not in told and not kinds & _FULFILLED_BY[each]))
 
 
-def _is_asked_job(result: ResultEntry) -> bool:
+def _asks_for_moment(result: ResultEntry) -> bool:
     """Return whether *result* asks which of two moments a job is for: the offline responder passes that on."""
     return result.name == "schedule" and result.is_error and bool(moments_in(result.text))
 

@@ -9,6 +9,7 @@ from gateway.agent.write_policy import ApprovalReason
 from gateway.stores.rows import ChangeId, ChangeState, Outgoing, Proposal
 from tests.fakes.model import ScriptedModel, call, note_of, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, House
+from workspaces.access import AgentId
 from workspaces.history import Origin
 
 
@@ -122,3 +123,11 @@ async def test_what_goes_out_with_an_approval_is_told_without_its_outcome(house:
     assert lines == (
         f"\nDecided: #{number}: your owner approved it, and was shown the outcome.\nDecided: #77: it no longer waits."
     )
+
+
+async def test_of_another_agents_change_no_outcome_is_told(house: House) -> None:
+    """After a loss of state a number may come again, for a change of somebody else."""
+    number = await propose(house, "SOUL.md", None, "new\n")
+    await house.store.changes.decide(ChangeId(number), ChangeState.REFUSED)
+    other = await house.approvals.decisions(AgentId("other"), [number])
+    assert other == f"\nDecided: #{number}: it no longer waits."
