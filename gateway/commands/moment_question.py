@@ -41,7 +41,7 @@ def answering_command(asked: TurnRequest) -> str | None:
     before = next((each.turn_id for each in reversed(transcript.records) if each.turn_id != turn_id), None)
     entries = transcript.entries_of(before) if before else ()
     said = [each for each in transcript.entries_of(turn_id) if isinstance(each, UserEntry)]
-    if ended_by(entries) not in {OFFLINE, COMMAND} or len(said) != 1 or not own_words(said[0]):
+    if ended_by(entries) not in {OFFLINE, COMMAND} or len(said) != 1:
         return None
     commands = offered_moments(entries)
     return commands.get(moment_meant(asked.row.message.text.strip(), tuple(commands), asked.now))

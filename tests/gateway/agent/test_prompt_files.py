@@ -3,14 +3,14 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from gateway.agent.agent import Agent
 from gateway.agent.prompt import Prompt
-from gateway.agent.prompt_files import final_prompt, project_context
+from gateway.agent.prompt_files import final_prompt, project_context, turn_context
 from gateway.errors import HookError
 from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Bootstrap, Handler, Hook, Hooks
 from gateway.runtime.threads import Threads
@@ -18,7 +18,7 @@ from tests.fakes.model import ScriptedModel
 from tests.fakes.recording import history_writer_of
 from tests.workspaces.turns import AGENT, GROUP, GUEST, MAIN, SUBAGENT
 from workspaces.access import Access
-from workspaces.bootstrap import BootstrapFile
+from workspaces.bootstrap import OTHERS_HIDDEN, BootstrapFile
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.source_index import MemoryClock
@@ -189,3 +189,22 @@ async def test_what_became_private_while_a_hook_ran_stays_out_too(agent: Agent) 
         (folder / "TOOLS.md").rename(folder / "memory" / "plan.md")
 
     assert await shown(agent, GROUP, moves) == {"AGENTS.md": FILES["AGENTS.md"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "handlers", "is_left_out"),
+    [
+        ("- the key is with Ann", [], True),
+        (f"- the key is with Ann\n{OTHERS_HIDDEN}; memory_get has them: memory/2026-02-28.md#L2-L2]", [], False),
+        ("- the key is with Ann", [lambda event: event], False),
+    ],
+)
+async def test_yesterdays_file_is_left_out_where_the_notes_tell_the_same(
+    agent: Agent, text: str, handlers: list[Handler[Bootstrap]], *, is_left_out: bool
+) -> None:
+    """A notice of hidden lines stands in the file alone, and a hook may have put other text there."""
+    name = f"memory/{TODAY - timedelta(days=1)}.md"
+    (agent.workspace.folder.root / name).write_text(text)
+    hooks = Hooks([Hook(AGENT_BOOTSTRAP.name, "test", handler) for handler in handlers])
+    context = await turn_context(agent, MAIN, TODAY, Limits(), hooks, lambda: f"\n{name}:\n- the key is with Ann")
+    assert (name not in [file.name for file in context.files]) is is_left_out

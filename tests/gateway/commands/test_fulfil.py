@@ -1,11 +1,13 @@
 """What was asked for and not done: the line that says so, the button that does it, and `/promises`."""
 
+import re
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from adapters.channel import InboundMessage, Quote
 from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.agent.models.offline import OfflineModel
 from gateway.agent.receipts import LEAD, ReceiptLevel
@@ -238,6 +240,16 @@ async def test_the_next_message_chooses_one_of_two_moments(tmp_path: Path) -> No
         assert [job.spec.prompt.rpartition(" ")[2] for job in await house.store.jobs.all()] == ["Ann", "Cleo"]
 
 
+async def test_a_forward_chooses_no_moment(tmp_path: Path) -> None:
+    """Others' words are no answer of the owner's, alone or with a word of theirs."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, OfflineModel()
+        for said in ("", "look", "> tomorrow"):
+            await house.says("remind me at 9 to call Ann")
+            await house.says(said, replace(OWNER, quote=Quote("Eve", "tomorrow")))
+        assert [*await house.store.jobs.all()] == []
+
+
 async def test_a_model_that_asks_by_itself_reads_the_answer(tmp_path: Path) -> None:
     """The buttons are below its question, and so is the line; pressing "Schedule it" asks as well."""
     async with open_house(tmp_path) as house:
@@ -251,3 +263,20 @@ async def test_a_model_that_asks_by_itself_reads_the_answer(tmp_path: Path) -> N
         refused = await house.says((await house.buttons("Of course."))["Schedule it"])
         assert [*await house.buttons(refused)] == ["Sun 2026-03-01 21:00", "Mon 2026-03-02 09:00"]
         assert await house.says("tomorrow") == "Scheduled as job 1; next Mon 2026-03-02 09:00."
+
+
+@pytest.mark.parametrize("asker", [GUEST, OWNER_IN_GROUP])
+@pytest.mark.parametrize("order", ["remind me tomorrow at 9 to pack", "cancel the reminder about packing"])
+async def test_a_mark_that_is_typed_reaches_no_job_from_elsewhere(
+    tmp_path: Path, asker: InboundMessage, order: str
+) -> None:
+    """Jobs are the owner's, in a chat that nobody else reads."""
+    async with open_house(tmp_path) as house:
+        house.policy, house.model = WITH_GUEST, ScriptedModel("Of course.")
+        await house.says(order, asker)
+        [file] = (house.folder / "sessions").rglob("*.jsonl")
+        mark = re.findall(r'"source": ?"([0-9a-f]{16})\.', file.read_text())[-1]
+        assert await house.says(f"/fulfil {mark}", asker) == (
+            "Jobs can only be changed in your own chat with me, where nobody else reads."
+        )
+        assert [*await house.store.jobs.all()] == []

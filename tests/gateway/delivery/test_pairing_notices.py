@@ -134,3 +134,13 @@ async def test_a_notice_that_a_crash_prevented_comes_at_the_next_start(house: Ho
     for _ in range(2):
         await house.notices.recover()
     assert len(house.rung) == before
+
+
+async def test_of_several_notices_that_a_crash_prevented_the_first_names_its_person(house: House) -> None:
+    """The others are told of together, as they would have been without it."""
+    unheard = Pairing(POLICY, house.store, house.clock.now, lambda _: None)
+    await unheard.greet(EVE)
+    house.clock.advance(1)
+    await unheard.greet(replace(EVE, address=Address("telegram", "home", "100"), sender=Sender("100", "Bob")))
+    await house.notices.recover()
+    assert [each.outgoing.buttons[0].command.split()[:2] for each in house.rung] == [["/pair", "approve"], ["/pair"]]
