@@ -49,17 +49,31 @@ async def _run_action(job_runner: JobRunner, call: CommandCall, act: str, rest: 
 
 
 def _read(rest: str, now: datetime) -> tuple[str, str]:
-    """Return the time and the prompt of the job that *rest* asks for. Raises ToolError.
-
-    Without a colon between them it is a reminder, if its words name a time: "tomorrow 17:00 pick up Mia".
-    """
+    """Return the time and the prompt of the job that *rest* asks for. Raises ToolError, and ScheduleError to ask."""
     from gateway.schedule.named_time import read_time, without_times  # its patterns take time at a start
 
-    if found := _ADDED.fullmatch(rest):
-        return found["when"].strip(), found["what"]
-    if read_time(rest, now) is None or not content_words(without_times(rest, now.date())):
+    when, what = when_and_what(rest)
+    if when == rest and (not content_words(without_times(rest, now.date())) or read_time(rest, now) is None):
         raise ToolError(_USAGE)
-    return rest, f"{REMINDER}{rest}"
+    return when, what
+
+
+def when_and_what(added: str) -> tuple[str, str]:
+    """Return the time and the prompt of a job that `/cron add` is given.
+
+    Without a colon between them it is a reminder, whose words name the time: "tomorrow 17:00 pick up Mia".
+    """
+    found = _ADDED.fullmatch(added)
+    return (found["when"].strip(), found["what"]) if found else (added, f"{REMINDER}{added}")
+
+
+def added_by(text: str) -> str:
+    """Return what the message *text* gives to `/cron add`; empty for any other message."""
+    match text.split(maxsplit=2):
+        case [name, act, added] if name.partition("@")[0].lower() == "/cron" and act.lower() == "add":
+            return added
+        case _:
+            return ""
 
 
 async def _act_on(job_runner: JobRunner, act: str, number: int, agent: AgentId) -> str:

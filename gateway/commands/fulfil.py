@@ -15,6 +15,7 @@ from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.automation.job_requests import comes, listed_jobs
 from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.cron import added_by, when_and_what
 from gateway.commands.forget import forget_commands
 from gateway.commands.remember import remember_commands
 from gateway.commands.resources import CommandResources
@@ -46,13 +47,15 @@ def fulfil_commands(parts: CommandResources) -> list[Command]:
         earlier = (record.entry for record in call.transcript.records if record.turn_id != call.turn_id)
         if mark in fulfilled_marks(earlier):
             return "That was already done."
+        if moment and (added := added_by(asked)):
+            return await _remind(parts.job_runner, call, when_and_what(added), moment)
         match request_in(asked):
             case Request.REMEMBER:
                 return await _by(remember_commands(parts), call, read_intent([asked]).note)
             case Request.FORGET:
                 return await _by(forget_commands(parts), call, read_intent([asked]).forgets)
             case Request.REMIND:
-                return await _remind(parts.job_runner, call, asked, moment)
+                return await _remind(parts.job_runner, call, (asked, f"{REMINDER}{asked}"), moment)
             case Request.CANCEL:
                 return await _list(parts.job_runner, call)
             case _:
@@ -96,19 +99,20 @@ async def _by(commands: list[Command], call: CommandCall, words: str) -> str:
     return await command.run(replace(call, arguments=words))
 
 
-async def _remind(job_runner: JobRunner, call: CommandCall, asked: str, moment: str) -> str:
+async def _remind(job_runner: JobRunner, call: CommandCall, job_asked: tuple[str, str], moment: str) -> str:
     from gateway.schedule.named_time import read_time  # its patterns take time at a start
 
     if not call.asker.may_run(Who.MAIN):
         raise ToolError(_ELSEWHERE)
     schedule = job_runner.job_schedule
-    wish = Wish(call.access.agent, f"at {moment}" if moment else asked, f"{REMINDER}{asked}", "you, by a button")
+    asked, what = job_asked
+    wish = Wish(call.access.agent, f"at {moment}" if moment else asked, what, "you, by a button")
     try:
         if not moment and read_time(asked, call.now) is None:
             raise ToolError(_NO_TIME)
         wanted, first = schedule.check(wish)
         for job in await schedule.all(call.access.agent):
-            if _is_at(job, wanted, first) and _is_about(job, asked, call.now.date()):
+            if _is_at(job, wanted, first) and _is_about(job, what.removeprefix(REMINDER), call.now.date()):
                 return f"Already job {job.id}; {comes(job, schedule.zone)}."
         job = await schedule.add(wish, f"{call.turn_id}")
     except ScheduleError as exc:

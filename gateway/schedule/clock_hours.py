@@ -5,7 +5,6 @@ from datetime import date, datetime, time, timedelta
 
 from gateway.errors import ScheduleError
 from gateway.schedule.time_values import MIDNIGHT, PartOfDay, TimeOfDay
-from gateway.schedule.two_moments import either
 
 _DAY = timedelta(days=1)
 _NOON, _DAY_END = 12, 24
@@ -23,66 +22,68 @@ class DaysMeant:
 
     first: date
     after: date | None = None
+    other: date | None = None
+    """Another day that may be meant as well as the first."""
 
 
-def moment_of(
+def moments_of(
     clock: TimeOfDay | None, part: PartOfDay | None, days: DaysMeant | None, now: datetime, said: str
-) -> datetime:
-    """Return the moment that is meant, in local time; *days* is `None` where none is named.
+) -> tuple[datetime, ...]:
+    """Return the moment that is meant, or those that may be, in local time; *days* is `None` where none is named.
 
-    Raises ScheduleError for a time that can mean two, or that is over.
+    Raises ScheduleError for a time that is over.
     """
+    if days and days.other:
+        each_day = (DaysMeant(days.first), DaysMeant(days.other))
+        return tuple(moment for day in each_day for moment in moments_of(clock, part, day, now, said))
     local, today = now.replace(tzinfo=None), now.date()
     if clock == MIDNIGHT and days and days.first != today:
-        raise either(said, _at(days.first, 0), _at(days.first, _DAY_END))
+        return _at(days.first, 0), _at(days.first, _DAY_END)
     day = days.first if days else today
     moments = [_at(day, hour, minute) for hour, minute in _hours(clock, part, said)]
     if part is PartOfDay.NIGHT and clock and moments[0] > _at(day, _DAY_END) and days and day != today:
-        raise either(said, moments[0] - _DAY, moments[0])
+        return moments[0] - _DAY, moments[0]
     if local < _at(today, _EVENING_FROM) and part is not None and moments[0] >= _at(today, _DAY_END):
         moments = [each - _DAY for each in moments]  # said in the night that is meant
     return _chosen(moments, days, local, said)
 
 
-def _chosen(moments: list[datetime], days: DaysMeant | None, now: datetime, said: str) -> datetime:
-    to_come = [each for each in moments if each > now]
-    if days is None or days.first == now.date():
-        if len(moments) == 1 and to_come:
-            return to_come[0]
-        if len(moments) > 1:
-            return _of_two(moments, days, now, said)
-        if days is None:
-            return moments[0] + _DAY
-        if days.after is None:
-            raise _over(said)
-        return moments[0] + (days.after - days.first)
-    if len(moments) == 1:
-        return moments[0]
-    morning, evening = moments
-    if morning.hour in _EITHER_HOURS:
-        raise either(said, morning, evening)
-    return evening if morning.hour in _SMALL_HOURS else morning
+def _chosen(moments: list[datetime], days: DaysMeant | None, now: datetime, said: str) -> tuple[datetime, ...]:
+    if days and days.first != now.date():
+        return _of_coming_day(moments)
+    if len(moments) > 1:
+        return _of_two(moments, days, now, said)
+    [moment] = moments
+    if moment > now:
+        return (moment,)
+    if days and days.after is None:
+        raise _over(said)
+    return (moment + (days.after - days.first if days and days.after else _DAY),)
 
 
-def _of_two(moments: list[datetime], days: DaysMeant | None, now: datetime, said: str) -> datetime:
+def _of_coming_day(moments: list[datetime]) -> tuple[datetime, ...]:
+    morning, evening = moments[0], moments[-1]
+    if morning != evening and morning.hour in _EITHER_HOURS:
+        return morning, evening
+    return (evening if morning.hour in _SMALL_HOURS else morning,)
+
+
+def _of_two(moments: list[datetime], days: DaysMeant | None, now: datetime, said: str) -> tuple[datetime, ...]:
     """Return which of the two hours of today, or the first of tomorrow, is meant by an hour up to eleven."""
     morning, evening = moments
     if morning > now:
-        if morning.hour < _EVENING_FROM:
-            raise either(said, morning, evening)
-        return morning
+        return (morning, evening) if morning.hour < _EVENING_FROM else (morning,)
     if evening > now:
         if days is None and morning.hour not in {*_SMALL_HOURS, *_EITHER_HOURS}:
-            raise either(said, evening, morning + _DAY)
+            return evening, morning + _DAY
         if days and days.after:
-            if morning.hour > _EITHER_HOURS[-1]:
-                return morning + (days.after - days.first)
-            raise either(said, evening, morning + (days.after - days.first))
-        return evening
+            later = morning + (days.after - days.first)
+            return (later,) if morning.hour > _EITHER_HOURS[-1] else (evening, later)
+        return (evening,)
     day = days.after if days else now.date() + _DAY
     if day is None:
         raise _over(said)
-    return _chosen([_at(day, each.hour, each.minute) for each in moments], DaysMeant(day), now, said)
+    return _of_coming_day([_at(day, each.hour, each.minute) for each in moments])
 
 
 def repeated_clock(clock: TimeOfDay | None, part: PartOfDay | None, said: str) -> tuple[int, int]:

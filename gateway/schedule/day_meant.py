@@ -136,7 +136,7 @@ def _of_name(words: Sequence[TimeWord], weekday: Weekday | None, today: date, sa
     if day == today:
         return DaysMeant(day + _WEEK)
     if day.weekday() > today.weekday():
-        raise ScheduleError(f'"{said}" can mean {day:%a %Y-%m-%d} or {day + _WEEK:%a %Y-%m-%d}: say which day')
+        return DaysMeant(day, other=day + _WEEK)
     return DaysMeant(day)
 
 
@@ -148,8 +148,8 @@ def _days_of_month(day: int, today: date) -> list[date]:
 
 def _moved(days: DaysMeant | None, length: Length, words: Sequence[TimeWord], today: date, said: str) -> DaysMeant:
     """Return the day that is *length* after the named one, or after today."""
-    if days is None:
-        if length.is_from_day:
+    if days is None or days.other:
+        if days or length.is_from_day:
             raise _unclear(said)
         return DaysMeant(_later(today, length))
     place = [isinstance(each.value, Length) for each in words].index(True)

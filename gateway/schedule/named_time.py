@@ -12,7 +12,7 @@ from datetime import date, datetime
 from difflib import get_close_matches
 
 from gateway.errors import ScheduleError
-from gateway.schedule.clock_hours import moment_of, repeated_clock
+from gateway.schedule.clock_hours import moments_of, repeated_clock
 from gateway.schedule.day_meant import day_meant
 from gateway.schedule.time_values import (
     DayOfMonth,
@@ -41,6 +41,7 @@ from gateway.schedule.time_words import (
     plain,
     times_in,
 )
+from gateway.schedule.two_moments import either
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.reminder_orders import reminder_patterns
 
@@ -83,8 +84,10 @@ def read_time(text: str, now: datetime) -> str | None:
     days = day_meant(words, text, now, said)
     if clock is None and part is None and lengths and not lengths[0].is_from_day and lengths[0].days % 7:
         clock = TimeOfDay(now.hour, now.minute, is_exact=True)
-    moment = moment_of(clock, part, days, now, said)
-    return f"at {moment:%Y-%m-%d %H:%M}"
+    moments = moments_of(clock, part, days, now, said)
+    if len(moments) > 1:
+        raise either(said, moments)
+    return f"at {moments[0]:%Y-%m-%d %H:%M}"
 
 
 def without_times(text: str, today: date) -> str:

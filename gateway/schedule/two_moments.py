@@ -1,25 +1,28 @@
-"""The question which of two moments is meant: its words; pure."""
+"""The question which of several moments is meant: its words; pure."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from gateway.errors import ScheduleError
 
 WHICH = ": say which"
-"""Follows the two moments in the question."""
+"""Follows the moments in the question."""
 _FORM = "%a %Y-%m-%d %H:%M"
 _MOMENT = r"[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d"
-_EITHER = re.compile(rf"can mean ({_MOMENT}) or ({_MOMENT}){WHICH}")
+_SEVERAL = re.compile(rf"can mean (?P<moments>{_MOMENT}(?:(?:, | or ){_MOMENT}){{1,3}}){WHICH}")
+_ONE = re.compile(_MOMENT)
 
 
-def either(said: str, one: datetime, other: datetime) -> ScheduleError:
-    """Return the refusal of *said*, which asks which of two moments is meant."""
+def either(said: str, moments: Sequence[datetime]) -> ScheduleError:
+    """Return the refusal of *said*, which asks which of the *moments* is meant."""
+    *others, last = (f"{each:{_FORM}}" for each in moments)
     return ScheduleError(
-        f'"{said}" can mean {one:{_FORM}} or {other:{_FORM}}{WHICH}, such as "at {one:%Y-%m-%d %H:%M}"'
+        f'"{said}" can mean {", ".join(others)} or {last}{WHICH}, such as "at {moments[0]:%Y-%m-%d %H:%M}"'
     )
 
 
 def moments_in(refusal: str) -> tuple[str, ...]:
-    """Return the two moments that *refusal* asks about, such as `Tue 2026-12-01 21:00`; none in any other one."""
-    found = _EITHER.search(refusal)
-    return found.groups() if found else ()
+    """Return the moments that *refusal* asks about, such as `Tue 2026-12-01 21:00`; none in any other one."""
+    found = _SEVERAL.search(refusal)
+    return tuple(_ONE.findall(found["moments"])) if found else ()

@@ -217,6 +217,37 @@ async def test_of_two_moments_a_button_each_schedules_that_one(tmp_path: Path) -
         assert await house.says("today") != "Scheduled as job 2; next Sun 2026-03-01 21:00."
 
 
+async def test_two_days_are_one_question_with_a_button_each(tmp_path: Path) -> None:
+    """As two moments of one day are, and the next message may choose as well."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, OfflineModel()
+        house.clock.advance(2 * 86400)
+        asked = await house.says("remind me next Friday to call Ann")
+        question = '"next friday" can mean Fri 2026-03-06 09:00 or Fri 2026-03-13 09:00. Which one do you mean?'
+        assert asked.startswith(question)
+        buttons = await house.buttons(question)
+        assert [*buttons] == ["Fri 2026-03-06 09:00", "Fri 2026-03-13 09:00"]
+        assert await house.says("next week") == "Scheduled as job 1; next Fri 2026-03-13 09:00."
+        assert await house.says(buttons["Fri 2026-03-06 09:00"]) == "That was already done."
+
+
+@pytest.mark.parametrize(
+    ("added", "prompt"),
+    [("at 9 call Ann", "Remind your owner: at 9 call Ann"), ("at 9: call Ann: she waits", "call Ann: she waits")],
+)
+async def test_cron_asks_for_one_of_two_moments_by_buttons_too(tmp_path: Path, added: str, prompt: str) -> None:
+    """The job keeps what `/cron add` was given; the next message chooses as well."""
+    async with open_house(tmp_path) as house:
+        for choose_by_button in (True, False):
+            asked = await house.says(f"/cron add {added}")
+            assert asked.startswith('"at 9" can mean Sun 2026-03-01 21:00 or Mon 2026-03-02 09:00: say which')
+            answer = (await house.buttons(asked))["Mon 2026-03-02 09:00"] if choose_by_button else "today"
+            assert (await house.says(answer)).startswith("Scheduled as job")
+        assert [job.spec.prompt for job in await house.store.jobs.all()] == [prompt] * 2
+        assert not await house.buttons(await house.says(f"/cron add {added.replace('9', '25:00')}"))
+        assert "Use `/cron`" in await house.says("/cron add at 9")
+
+
 async def test_a_refusal_that_asks_for_no_moment_is_a_broken_promise(tmp_path: Path) -> None:
     """The line and `/promises` say so after the offline responder too."""
     async with open_house(tmp_path) as house:

@@ -145,7 +145,14 @@ def test_a_spoken_time_is_the_one_that_a_person_means(now: str, order: str, expe
     ("order", "question"),
     [
         ("remind me at 7", '"at 7" can mean Tue 2026-11-24 19:00 or Wed 2026-11-25 07:00: say which'),
-        ("remind me next Friday at 10", '"next friday at 10" can mean Fri 2026-11-27 or Fri 2026-12-04: say which day'),
+        (
+            "remind me next Friday at 10",
+            '"next friday at 10" can mean Fri 2026-11-27 10:00 or Fri 2026-12-04 10:00: say which',
+        ),
+        (
+            "remind me next Friday at 6",
+            "can mean Fri 2026-11-27 06:00, Fri 2026-11-27 18:00, Fri 2026-12-04 06:00 or Fri 2026-12-04 18:00: say",
+        ),
         ("remind me before Friday", '"before friday" is a time that I may read wrongly'),
         ("remind me on Friday 5 December", "2026-12-05 is a Saturday"),
         ("remind me wensday at 9", '"wensday" may mean "wednesday"'),
