@@ -44,7 +44,10 @@ def moments_of(
     if part is PartOfDay.NIGHT and clock and moments[0] > _at(day, _DAY_END) and days and day != today:
         return moments[0] - _DAY, moments[0]
     if local < _at(today, _EVENING_FROM) and part is not None and moments[0] >= _at(today, _DAY_END):
-        moments = [each - _DAY for each in moments]  # said in the night that is meant
+        if days is None or day == today:
+            moments = [each - _DAY for each in moments]  # said in the night that is meant
+        elif day == today + _DAY and days.after is None:  # "tomorrow morning", said after midnight
+            return tuple(each for each in (moments[0] - _DAY, moments[0]) if each > local)
     return _chosen(moments, days, local, said)
 
 
