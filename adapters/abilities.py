@@ -58,6 +58,13 @@ class SendsFiles(Protocol):
 
 
 @runtime_checkable
+class LinksFiles(Protocol):
+    """A channel that itself shows links to the files of an answer's turn: none is sent there."""
+
+    links_files: bool
+
+
+@runtime_checkable
 class FetchesFiles(Protocol):
     """A channel whose messages may carry files."""
 

@@ -68,6 +68,7 @@ class WebAdapter(OwnerChannel[Reader]):
     """The open pages of one agent; a signed-in user is its owner."""
 
     channel = CHANNEL
+    links_files = True
 
     def __init__(self, account: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         """Take the name of the *account*: a gateway gives each of its agents one."""

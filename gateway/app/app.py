@@ -96,7 +96,7 @@ class App:
             outcomes=self.parts.outcomes,
             presence=resources.channels.presence,
             sessions=resources.sessions,
-            agents=tuple(resources.agents),
+            agents=resources.agents,
             sign_ins=self.parts.sign_ins,
             inbox=resources.home.store.inbox,
             menu=self.parts.conversation.menu,

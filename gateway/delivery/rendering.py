@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from adapters.abilities import SendsFiles
+from adapters.abilities import LinksFiles, SendsFiles
 from adapters.channel import Adapter, Body, Upload
 from adapters.formatting.split import cut_at, plain_parts
 from gateway.admission.internal_channels import CHANNELS
@@ -89,7 +89,10 @@ class Rendering:
         self, adapter: Adapter, shown: str, rest: Iterable[MessagePart], files: Sequence[Enclosure]
     ) -> list[MessagePart]:
         def formatted() -> list[MessagePart]:
-            return [*map(MessagePart, adapter.render(shown)), *rest, *file_parts(adapter, files)]
+            texts = [*map(MessagePart, adapter.render(shown)), *rest]
+            if isinstance(adapter, LinksFiles):
+                return texts or [MessagePart(Body(""))]
+            return [*texts, *file_parts(adapter, files)]
 
         is_short = len(shown) + sum(len(file.caption) for file in files) <= SHORT
         return formatted() if is_short else await self.threads(formatted)

@@ -22,8 +22,10 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import Entry, ReplyEntry
 from gateway.agent.receipts import LEAD, ReceiptLevel, parted, receipt_line
 from gateway.control.agents import terminal_access
+from gateway.delivery.outgoing_files import enclosed_by
 from gateway.errors import StoreError
-from gateway.stores.rows import NOTICE_PREFIX, TurnId
+from gateway.runtime.escape import visible
+from gateway.stores.rows import NOTICE_PREFIX, Enclosure, TurnId
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Transcript
 from gateway.turns.presence import Presence
@@ -221,6 +223,7 @@ class ChatPages:
             **shown,
             "html": await asyncio.to_thread(to_html, shown["text"]),
             "receipt": to_html(receipt.removeprefix(LEAD)),
+            "files": [_file_json(each) for each in enclosed_by(records, agent)],
             "buttons": [asdict(button) for button in told.buttons],
             "sources": [memory.citation for memory in transcript.used_by(TurnId(told.turn))],
         }
@@ -268,6 +271,10 @@ class _PendingEvents:
         taken, self._waiting = self._waiting, []
         self._comes.clear()
         return taken
+
+
+def _file_json(file: Enclosure) -> dict[str, object]:
+    return {"name": visible(file.name), "path": file.path, "size": file.size, "caption": to_html(file.caption)}
 
 
 def _sse(event: str, data: Mapping[str, object], event_id: str | None) -> bytes:

@@ -12,7 +12,7 @@ from adapters.channel import Adapter, InboundMessage
 from adapters.web import CHANNEL, PageEventKind, PageMessage, WebAdapter
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.routing import Routes, SessionKey, route
-from gateway.agent.entries import HALTED, NO_REPLY, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import HALTED, NO_REPLY, EnclosedEntry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.receipts import without_imitations
 from gateway.agent.tools.notify import notified_texts
 from gateway.inbound.edits import source_of
@@ -27,9 +27,10 @@ from workspaces.access import AgentId, SessionType
 def page_messages(records: Sequence[Record]) -> Iterator[PageMessage]:
     """Yield the parts of a conversation that a page shows; of a job that ran in it, only the text given to `notify`."""
     jobs = {each.turn_id for each in records if isinstance(each.entry, UserEntry) and _is_unasked(each.entry)}
+    sending = {each.turn_id for each in records if isinstance(each.entry, EnclosedEntry)}
     for record in records:
         if record.turn_id not in jobs:
-            if (each := page_message(record)) is not None:
+            if (each := page_message(record, sends_files=record.turn_id in sending)) is not None:
                 yield each
         elif isinstance(record.entry, ReplyEntry) and not record.entry.calls:
             turn = (each.entry for each in records if each.turn_id == record.turn_id)
@@ -42,15 +43,19 @@ def _is_unasked(said: UserEntry) -> bool:
     return said.is_ours and not said.from_outside
 
 
-def page_message(record: Record) -> PageMessage | None:
-    """Return the page's view of *record*; `None` for internal records, steps before an answer, and silence."""
+def page_message(record: Record, *, sends_files: bool = False) -> PageMessage | None:
+    """Return the page's view of *record*; `None` for internal records, steps before an answer, and silence.
+
+    A silent turn that *sends_files* has an empty answer, below which they stand.
+    """
     match record.entry:
         case UserEntry(text=text, source=source, is_ours=False):
             return PageMessage(PageEventKind.SAID, text, record.at, source or record.turn_id)
         case ReplyEntry(text=text, calls=(), model=model) if model != HALTED:
             is_silent = text.strip().upper() in {"", NO_REPLY}
-            shown = without_imitations(text)
-            return None if is_silent else PageMessage(PageEventKind.ANSWER, shown, record.at, record.turn_id)
+            shown = "" if is_silent else without_imitations(text)
+            silent = is_silent and not sends_files
+            return None if silent else PageMessage(PageEventKind.ANSWER, shown, record.at, record.turn_id)
     return None
 
 
@@ -108,7 +113,8 @@ class PageMirror:
             return
         for reply in replies:
             to = reply.outgoing.address
-            if reply.outgoing.text.strip() and (to.channel, to.account) != (CHANNEL, self.agent):
+            has_content = reply.outgoing.text.strip() or reply.outgoing.files
+            if has_content and (to.channel, to.account) != (CHANNEL, self.agent):
                 self._tell(PageMessage(PageEventKind.ANSWER, reply.outgoing.text, self.now(), reply.turn_id))
 
     @property

@@ -14,6 +14,7 @@ from adapters.abilities import MenuEntry
 from adapters.channel import Adapter, Receive
 from gateway.admission.routing import Routes
 from gateway.admission.sign_in import SignIns
+from gateway.agent.agent import Agent
 from gateway.approvals.approvals import Approvals
 from gateway.automation.job_runner import JobRunner
 from gateway.channels.telegram import TelegramSettings
@@ -37,6 +38,7 @@ from gateway.web.history_pages import HistoryPages
 from gateway.web.images import ImageCaps
 from gateway.web.login import Login
 from gateway.web.memory_pages import MemoryPages
+from gateway.web.page_files import LinkedFiles
 from gateway.web.page_mirror import WaitingMessages
 from gateway.web.people_pages import PeoplePages
 from gateway.web.settings_pages import SettingsPages
@@ -57,7 +59,7 @@ class WebResources:
     outcomes: Outcomes
     presence: Presence
     sessions: Sessions
-    agents: tuple[str, ...]
+    agents: Mapping[AgentId, Agent]
     """Agents that this gateway runs."""
     sign_ins: SignIns
     inbox: Inbox
@@ -90,7 +92,7 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         frozenset(config.channels.of(TelegramSettings)),
         (config.web.public_url or "").startswith("https:"),
     )
-    entrance = Login(resources.sign_ins, resources.agents, is_tls)
+    entrance = Login(resources.sign_ins, tuple(resources.agents), is_tls)
     waiting = WaitingMessages(resources.inbox, resources.routes)
     signs = config.signs.receipts
     chat = ChatPages(
@@ -113,6 +115,7 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         *PeoplePages(frame).routes(),
         *SettingsPages(frame).routes(),
         *WorkPages(frame, promises_of).routes(),
+        *LinkedFiles(frame, resources.agents).routes(),
         *ActivityPages(frame).routes(),
         *WebhookPages(resources.adapters, telegrams, resources.receive).routes(),
     ]

@@ -40,7 +40,7 @@ class Model(OpenAIStub):
 
     def __init__(self) -> None:
         super().__init__(self._next)
-        self.says: list[str] = []
+        self.says: list[Step] = []
         self.stops_at_once = False
         self.go_on = asyncio.Event()
         self.go_on.set()

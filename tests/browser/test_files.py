@@ -1,13 +1,15 @@
-"""Photos and files that are sent from the page."""
+"""Photos and files that are sent from the page, and files that an agent sends to it."""
 
 from pathlib import Path
 
-from playwright.async_api import FilePayload, Page, expect
+from playwright.async_api import BrowserContext, FilePayload, Page, expect
 
 from gateway.app.app import App
-from tests.browser.conftest import PATIENCE_MS, House
+from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
 from tests.browser.test_page import answers, photograph, said, say
 from tests.browser.test_views import workspace
+from tests.fakes.pictures import png
+from tests.fakes.provider_stub import Reply, call
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -55,3 +57,58 @@ async def test_a_photo_and_a_file_are_sent_with_a_message(house: House, gateway:
     await page.reload()
     await expect(said(page)).to_contain_text("plan.txt, text/plain, 9 bytes")
     await expect(said(page)).to_contain_text("[photo: ")
+
+
+SENT = {
+    "plans/trip.md": b"# The trip",
+    "page.html": b"<script>document.title = 'stolen'</script>",
+    "a boat.png": png(2, 2),
+    "lease \u00e4.pdf": b"%PDF-1.7\xff",
+}
+
+
+async def test_files_of_an_agent_are_opened_or_saved(
+    house: House, context: BrowserContext, complaints: Complaints
+) -> None:
+    """Below an answer that says nothing, too; after a reload and a restart, until the file is deleted. A text and a
+    picture open in a tab of their own, as nothing else than that; any other file is saved.
+    """
+    complaints.bears_breaks = True
+    async with house.open() as app:
+        for name, content in SENT.items():
+            (workspace(app) / name).parent.mkdir(exist_ok=True)
+            (workspace(app) / name).write_bytes(content)
+        page = await opened(house, context, complaints)
+        await page.goto(f"{house.way.url}/#{await house.code()}")
+        await page.reload()
+        calls = [call("send_file", f"c{n}", path=name, caption=f"*No. {n}*") for n, name in enumerate(SENT)]
+        house.model.says = [Reply(calls=(*calls[:2],)), "NO_REPLY", Reply(calls=(*calls[2:],)), "Here they are."]
+        await say(page, "send me the trip")
+        links = page.locator(".enclosed a")
+        await expect(links).to_have_text(["trip.md", "page.html"])
+        await say(page, "and the boat")
+        await expect(links).to_have_count(4)
+        await photograph(page, "enclosed")
+        await page.reload()
+        await expect(links).to_have_text(["trip.md", "page.html", "a boat.png", "lease \u00e4.pdf"])
+        await expect(page.locator(".enclosed em")).to_have_text(["No. 0", "No. 1", "No. 2", "No. 3"])
+    house.way.drop()
+    async with house.open() as app:
+        await page.reload()
+        await expect(answers(page)).to_have_count(2)
+        for number, shown in enumerate(["# The trip", SENT["page.html"].decode(), ""]):
+            async with page.expect_popup() as opening:
+                await links.nth(number).click()
+            tab = await opening.value
+            await expect(tab.locator("body")).to_have_text(shown)
+            assert await tab.title() != "stolen"
+            assert await tab.locator("img").count() == (not shown)
+        async with page.expect_download() as saving:
+            await links.nth(3).click()
+        saved = await saving.value
+        assert saved.suggested_filename == "lease \u00e4.pdf"
+        assert (await saved.path()).read_bytes() == SENT["lease \u00e4.pdf"]
+        (workspace(app) / "page.html").unlink()
+        async with page.expect_popup() as opening:
+            await links.nth(1).click()
+        await expect((await opening.value).locator("main")).to_contain_text("page.html: there is no such file")

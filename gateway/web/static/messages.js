@@ -46,6 +46,7 @@ function show(message) {
     receipt.append(harmless(message.receipt));
     article.append(receipt);
   }
+  if (message.files?.length) article.append(...message.files.map(enclosed));
   if (message.buttons?.length) article.append(choices(message.buttons));
   if (message.waits) {
     article.classList.add("waits");
@@ -103,6 +104,16 @@ function anchor(label, path, section = "memory") {
   link.textContent = label;
   link.href = `/agents/${encodeURIComponent(agent)}/${section}/${path}`;
   return link;
+}
+
+/** Create a line for a file of an answer, in a tab of its own. */
+function enclosed({ name, path, size, caption }) {
+  const line = document.createElement("div");
+  line.className = "enclosed";
+  const link = anchor(name, `file?path=${encodeURIComponent(path)}`, "work");
+  link.target = "_blank";
+  line.append(harmless(caption), link, ` ${Math.ceil(size / 1000).toLocaleString()} kB`);
+  return line;
 }
 
 /** Create a link to the whole conversation, of which the chat shows the end. */

@@ -37,7 +37,7 @@ SHUT = [
     ("POST", "/agents/main/history/bundle"),
     ("GET", "/work"),
     *(("GET", f"/agents/main/work{each}") for each in ("", "/approvals", "/jobs", "/conversations", "/conversation")),
-    *(("GET", f"/agents/main/work{each}") for each in ("/health", "/trends", "/tools")),
+    *(("GET", f"/agents/main/work{each}") for each in ("/health", "/trends", "/tools", "/file")),
     *(("POST", f"/agents/main/work{each}") for each in ("/approvals", "/jobs", "/quarantine", "/health", "/exam")),
     *(("GET", f"/people{each}") for each in ("", "/rooms", "/silences")),
     ("POST", "/people/decide"),
