@@ -41,7 +41,7 @@ def moments_of(
         return _at(days.first, 0), _at(days.first, _DAY_END)
     day = days.first if days else today
     moments = [_at(day, hour, minute) for hour, minute in _hours(clock, part, said)]
-    if part is PartOfDay.NIGHT and clock and moments[0] > _at(day, _DAY_END) and days and day != today:
+    if part and clock and moments[0] > _at(day, _DAY_END) and days and day != today:  # "tomorrow night at 2"
         return moments[0] - _DAY, moments[0]
     if local < _at(today, _EVENING_FROM) and part is not None and moments[0] >= _at(today, _DAY_END):
         if days is None or day == today:

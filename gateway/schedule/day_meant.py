@@ -8,14 +8,20 @@ from typing import assert_never
 from gateway.errors import ScheduleError
 from gateway.schedule.clock_hours import DaysMeant
 from gateway.schedule.time_values import (
+    THIS_MONTH,
     DayOfMonth,
+    EitherDay,
     Length,
+    NthWeekday,
+    PartOfDay,
     Period,
     SlashedDate,
+    TimeOfDay,
     TimeWord,
     Weekday,
     last_of_month,
     only,
+    values,
 )
 from workspaces.memory.text.dates import NamedDate
 
@@ -50,7 +56,11 @@ def day_meant(words: Sequence[TimeWord], text: str, now: datetime, said: str) ->
     if named:
         days = _agreed(DaysMeant(named.pop()), weekday, said)
     else:
-        days = _of_period(words, weekday, today, said) or _of_name(words, weekday, today, said)
+        days = (
+            _of_place(words, today, said)
+            or _of_period(words, weekday, today, said)
+            or _of_name(words, weekday, today, said)
+        )
     if length is None:
         return days
     return _moved(days, length, words, today, said)
@@ -120,6 +130,36 @@ def _of_period(words: Sequence[TimeWord], weekday: Weekday | None, today: date, 
     if day is None or day < today:
         raise _unclear(said)
     return DaysMeant(day)
+
+
+def _of_place(words: Sequence[TimeWord], today: date, said: str) -> DaysMeant | None:
+    """Return the days of "the end of the week", and of the first Monday of a month; `None` for other words."""
+    either, nth = only(words, EitherDay, said), only(words, NthWeekday, said)
+    if either is None and nth is None:
+        return None
+    kinds = {type(each.value) for each in words} - {TimeOfDay, PartOfDay}
+    if either and kinds == {EitherDay}:
+        return DaysMeant(either.first, other=either.other)
+    if nth is None or kinds != ({NthWeekday, Period} if nth.month is None else {NthWeekday}):
+        raise _unclear(said)
+    if nth.month is None:
+        months = [period.first for period in values(words, Period) if period.last - period.first > _WEEK]
+    elif nth.month == THIS_MONTH:
+        months = [today.replace(day=1)]
+    else:
+        months = [date(year, nth.month, 1) for year in (today.year, today.year + 1)]
+    days = (_weekday_of_month(month, nth) for month in months)
+    day = next((each for each in days if each >= today), None)
+    if day is None:
+        raise _unclear(said)
+    return DaysMeant(day)
+
+
+def _weekday_of_month(first: date, nth: NthWeekday) -> date:
+    if nth.place < 0:
+        last = last_of_month(first.year, first.month)
+        return last - timedelta((last.weekday() - nth.number) % 7)
+    return first + timedelta((nth.number - first.weekday()) % 7 + 7 * (nth.place - 1))
 
 
 def _of_name(words: Sequence[TimeWord], weekday: Weekday | None, today: date, said: str) -> DaysMeant | None:

@@ -8,15 +8,17 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 
 from gateway.errors import ScheduleError
-from gateway.schedule.clock_hours import moments_of, repeated_clock
+from gateway.schedule.clock_hours import DaysMeant, moments_of, repeated_clock
 from gateway.schedule.day_meant import day_meant
 from gateway.schedule.time_values import (
+    THIS_MONTH,
     DayOfMonth,
     Length,
+    NthWeekday,
     PartOfDay,
     Repetition,
     TimeOfDay,
@@ -32,6 +34,7 @@ from gateway.schedule.time_words import (
     AGAIN,
     BARE,
     BEFORE,
+    BY,
     GLUE,
     LONGEST_READ,
     LOOSE,
@@ -50,6 +53,10 @@ _EARLY_WORDS = 4
 _SURE_DAYS = 28
 """Days that every month has."""
 _DAYS_OF_WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_SKIPPING = (
+    'skips days or weeks, which no schedule does: write "every Thursday at 19:00", "every first Monday of the month", '
+    'or "every 14d", counted from now'
+)
 _UNSURE = 'is a time that I may read wrongly: write day and time, such as "Friday at 17:30"'
 
 
@@ -71,10 +78,11 @@ def read_time(text: str, now: datetime) -> str | None:
     words = _chosen(text, groups)
     if not words:
         return None
+    _check_deadline(text, words, now)
     _check_read(text, words, [each for group in groups for each in group])
     said = text[words[0].start : max(each.end for each in words)].strip(" ,.")
-    if values(words, Unread):
-        raise ScheduleError(f'"{said}" {_UNSURE}')
+    if unread := values(words, Unread):
+        raise ScheduleError(f'"{said}" {_SKIPPING if Unread.SKIPPING in unread else _UNSURE}')
     if _repeats(words):
         return _repeated(words, said)
     lengths = values(words, Length)
@@ -178,6 +186,23 @@ def _check_read(text: str, words: Sequence[TimeWord], all_words: Sequence[TimeWo
         _check_spelling(text, words[0].start)
 
 
+def _check_deadline(text: str, words: Sequence[TimeWord], now: datetime) -> None:
+    """Raise ScheduleError, which asks, for "by Friday": the day before it, or that one."""
+    by = BY.search(text, max(words[0].start - 40, 0), words[0].start)
+    said = text[by.start() if by else 0 : max(each.end for each in words)]
+    if by is None or any(not isinstance(each.value, date | NamedDate | DayOfMonth | Weekday) for each in words):
+        return
+    if not _repeats(words) and (days := day_meant(words, text, now, said)) and not days.other:
+        moments = [
+            moment
+            for day in (days.first - timedelta(1), days.first)
+            for moment in moments_of(None, PartOfDay.MORNING, DaysMeant(day, day), now, said)
+            if moment > now.replace(tzinfo=None)
+        ]
+        if len(moments) > 1:
+            raise either(said, moments)
+
+
 def _stretches(text: str, words: Sequence[TimeWord]) -> Iterator[tuple[int, int]]:
     start, end = words[0].start, words[0].end
     for each in words[1:]:
@@ -230,6 +255,7 @@ class _Repeated:
 
     unit: Unit
     weekdays: list[int]
+    places: list[NthWeekday]
     dates: list[NamedDate]
     days: list[int]
 
@@ -240,19 +266,22 @@ def _repeated(words: Sequence[TimeWord], said: str) -> str:
     named = _Repeated(
         repetition.unit,
         sorted({each.number for each in values(words, Weekday)}),
+        values(words, NthWeekday),
         values(words, NamedDate),
         [each.day for each in values(words, DayOfMonth)],
     )
-    known = (Repetition, Weekday, NamedDate, DayOfMonth, TimeOfDay, PartOfDay)
+    known = (Repetition, Weekday, NthWeekday, NamedDate, DayOfMonth, TimeOfDay, PartOfDay)
     if any(not isinstance(each.value, known) for each in words):
         raise ScheduleError(f'"{said}" {_UNSURE}')
     if repetition.minutes:
-        if values(words, TimeOfDay) or named.weekdays or named.dates or named.days:
+        if values(words, TimeOfDay) or named.weekdays or named.places or named.dates or named.days:
             raise ScheduleError(f'"{said}" has no form with both: write "every 2h", or days and a time')
         return f"every {_interval(repetition.minutes)}"
     hour, minute = repeated_clock(only(words, TimeOfDay, said), only(words, PartOfDay, said), said)
     if days := _days_of_week(named):
         return f"{days} {hour:02}:{minute:02}"
+    if place := _place_in_month(named):
+        return f"{minute} {hour} * * {place}"
     if rest := _day_of_year(named):
         return f"{minute} {hour} {rest} *"
     raise ScheduleError(f'"{said}" has no form here: write days and a time, such as "every Tuesday at 17:30"')
@@ -264,11 +293,24 @@ def _interval(minutes: int) -> str:
 
 
 def _days_of_week(named: _Repeated) -> str:
-    if named.dates or named.days:
+    if named.dates or named.days or named.places:
         return ""
+    if named.weekdays == [0, 1, 2, 3, 4] and named.unit in _OF_WEEKDAYS:
+        return "weekdays"
     if named.weekdays:
         return ",".join(_DAYS_OF_WEEK[each] for each in named.weekdays) if named.unit in _OF_WEEKDAYS else ""
     return {Unit.DAY: "daily", Unit.WORKDAY: "weekdays", Unit.WEEKEND: "weekends"}.get(named.unit, "")
+
+
+def _place_in_month(named: _Repeated) -> str:
+    """Return the day of the week of a cron expression: the first Monday is "MON#1", the last one "1L"."""
+    match named:
+        case _Repeated(weekdays=[], places=[place], dates=[], days=[]):
+            is_monthly = (named.unit, place.month) in {(Unit.LISTED, THIS_MONTH), (Unit.MONTH, None)}
+        case _:
+            return ""
+    number = f"{(place.number + 1) % 7}L" if place.place < 0 else f"{_DAYS_OF_WEEK[place.number].upper()}#{place.place}"
+    return number if is_monthly else ""
 
 
 _OF_WEEKDAYS = frozenset({Unit.LISTED, Unit.WEEK})
@@ -277,9 +319,11 @@ _OF_WEEKDAYS = frozenset({Unit.LISTED, Unit.WEEK})
 def _day_of_year(named: _Repeated) -> str:
     """Return day and month of a cron expression: "15 *", "3 5"."""
     match named:
-        case _Repeated(weekdays=[], dates=[], days=[day], unit=Unit.LISTED | Unit.MONTH) if day <= _SURE_DAYS:
+        case _Repeated(weekdays=[], places=[], dates=[], days=[day], unit=Unit.LISTED | Unit.MONTH) if (
+            day <= _SURE_DAYS
+        ):
             return f"{day} *"
-        case _Repeated(weekdays=[], dates=[NamedDate(year=None, month=int(month), day=int(day))], days=[]):
+        case _Repeated(weekdays=[], places=[], dates=[NamedDate(year=None, month=int(month), day=int(day))], days=[]):
             return f"{day} {month}" if named.unit in {Unit.LISTED, Unit.YEAR} else ""
         case _:
             return ""

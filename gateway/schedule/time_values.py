@@ -50,6 +50,29 @@ class Weekday:
 
 
 @dataclass(frozen=True, slots=True)
+class NthWeekday:
+    """A weekday of a month, such as its first Monday or last Friday."""
+
+    number: int
+    """From Monday, 0."""
+    place: int
+    """From 1; -1 is the last."""
+    month: int | None
+    """`THIS_MONTH` is that of the present day, or of a repetition; `None` if a word beside it names the month."""
+
+
+THIS_MONTH = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EitherDay:
+    """Words that can mean two days, such as "the end of the week"."""
+
+    first: date
+    other: date
+
+
+@dataclass(frozen=True, slots=True)
 class Period:
     """Days of which one is meant: the first, unless another word says which."""
 
@@ -92,6 +115,8 @@ class Unread(Enum):
     """Words of a time that have no form here."""
 
     UNREAD = auto()
+    SKIPPING = auto()
+    """Every other week."""
 
 
 Value = (
@@ -100,6 +125,8 @@ Value = (
     | date
     | NamedDate
     | Weekday
+    | NthWeekday
+    | EitherDay
     | Period
     | Length
     | Repetition

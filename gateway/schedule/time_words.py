@@ -3,11 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from itertools import pairwise
 
 from gateway.schedule.clock_words import COUNTED, WORDS, Form, Maker, always, clock_forms, length_forms, length_of
 from gateway.schedule.time_values import (
+    THIS_MONTH,
     DayOfMonth,
+    EitherDay,
     Length,
+    NthWeekday,
     PartOfDay,
     Period,
     Repetition,
@@ -19,6 +23,7 @@ from gateway.schedule.time_values import (
     Weekday,
     month_period,
 )
+from workspaces.memory.text.date_words import LANGUAGES
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.day_spans import DayMention, DaySpan, day_mentions, folded
 from workspaces.memory.text.feasts import feasts_ahead
@@ -41,7 +46,10 @@ def times_in(text: str, today: date) -> list[TimeWord]:
     found += days
     _taken(_ORDINAL, _day_of_month, rest, today, found)
     found += [behind for each in found for behind in _behind(rest, each)]
-    return sorted([*found, *_longest(parts)], key=lambda each: (each.start, each.end))
+    found.sort(key=lambda each: (each.start, each.end))
+    return sorted(
+        [*_with_ranges(plain(text[:LONGEST_READ]), found), *_longest(parts)], key=lambda each: (each.start, each.end)
+    )
 
 
 def plain(text: str) -> str:
@@ -70,6 +78,42 @@ def _behind(text: str, day: TimeWord) -> Iterator[TimeWord]:
                 yield TimeWord(*match.span(), Length(days=days, is_from_day=True))
 
 
+def _with_ranges(text: str, words: Sequence[TimeWord]) -> Iterator[TimeWord]:
+    """Yield *words* with the days of "Monday to Friday" as days that repeat; other ranges of days are unread."""
+    joined = [(one, other) for one, other in pairwise(words) if _is_range(text, one, other)]
+    for each in words:
+        if not any(each in pair for pair in joined):
+            yield each
+    for one, other in joined:
+        lead = _RANGE_LEAD.search(text, max(one.start - 20, 0), one.start)
+        start = lead.start() if lead else one.start
+        for value in _days_of_range(text, one, other):
+            yield TimeWord(start, other.end, value)
+
+
+def _is_range(text: str, one: TimeWord, other: TimeWord) -> bool:
+    days = (Weekday, date, NamedDate)
+    is_of_days = isinstance(one.value, days) and isinstance(other.value, days)
+    if (
+        not is_of_days
+        or not _RANGE.fullmatch(text, one.end, other.start)
+        or text[other.end : other.end + 1] in {"'", "-"}
+    ):
+        return False
+    return (isinstance(one.value, Weekday) and isinstance(other.value, Weekday)) or "-" not in text[
+        one.end : other.start
+    ]
+
+
+def _days_of_range(text: str, one: TimeWord, other: TimeWord) -> Sequence[Value]:
+    """Return the days of a range of weekdays that nothing restricts to one week, such as "this Monday to Friday"."""
+    first, last = one.value, other.value
+    words = text[one.start : one.end].split() + text[other.start : other.end].split()
+    if not isinstance(first, Weekday) or not isinstance(last, Weekday) or len(words) > 2:  # a word each
+        return (Unread.UNREAD,)
+    return [Weekday((first.number + ahead) % 7, is_every=True) for ahead in range((last.number - first.number) % 7 + 1)]
+
+
 def _longest(parts: Sequence[TimeWord]) -> Iterator[TimeWord]:
     for each in parts:
         if not any(
@@ -84,14 +128,17 @@ def _days(text: str, today: date) -> Iterator[TimeWord]:
     without_accents = folded(text)
     feasts = [TimeWord(*each) for each in feasts_ahead(without_accents, today)]
     yield from (each for each in feasts if _FEAST_LEAD.search(without_accents[: each.start]))
+    end = 0
     for each in day_mentions(without_accents, today):
-        if any(feast.start < each.end and each.start < feast.end for feast in feasts):
+        if each.start < end or any(feast.start < each.end and each.start < feast.end for feast in feasts):
             continue
         match each:
             case DayMention(named=DaySpan(first=first), is_weekday=True):
-                yield _weekday(text, first.weekday(), each.start, each.end)
+                word = _weekday(text, first.weekday(), each.start, each.end)
             case _:
-                yield TimeWord(each.start, each.end, _day(each.named, today))
+                word = TimeWord(each.start, each.end, _day(each.named, today))
+        yield word
+        end = word.end
 
 
 _FEAST_LEAD = re.compile(
@@ -113,7 +160,11 @@ def _day(named: NamedDate | DaySpan, today: date) -> Value:
 
 def _weekday(text: str, number: int, start: int, end: int) -> TimeWord:
     """Return the weekday with a word such as "next" beside it."""
-    if last := _LAST.search(text, max(start - 20, 0), start) or _ORDER.search(text, max(start - 20, 0), start):
+    if nth := _NTH.search(text, max(start - 20, 0), start):
+        month = _OF_MONTH.match(folded(text), end)
+        value = NthWeekday(number, _place_of(nth), _month_of(month) if month else None)
+        return TimeWord(nth.start(), month.end() if month else end, value)
+    if last := _LAST.search(text, max(start - 20, 0), start):
         return TimeWord(last.start(), end, Unread.UNREAD)
     if this := _THIS.search(text, max(start - 20, 0), start):
         return TimeWord(this.start(), end, Weekday(number))
@@ -122,6 +173,16 @@ def _weekday(text: str, number: int, start: int, end: int) -> TimeWord:
     if found := _NEXT_BEHIND.match(text, end):
         return TimeWord(start, found.end(), Weekday(number, is_next=True))
     return TimeWord(start, end, Weekday(number))
+
+
+def _place_of(nth: re.Match[str]) -> int:
+    place = next(key for key, said in nth.groupdict().items() if said)
+    return -1 if place == "last" else int(place[1:])
+
+
+def _month_of(found: re.Match[str]) -> int:
+    """Return the number of the month that is named, `THIS_MONTH` for "of the month"."""
+    return next((int(key[1:]) for key, said in found.groupdict().items() if said), THIS_MONTH)
 
 
 _PARTS = tuple((part, re.compile(WORDS["parts"][part.name.lower()])) for part in PartOfDay)
@@ -142,6 +203,19 @@ def _period(weeks: int) -> Maker:
 
 def _weekend(_: re.Match[str], today: date) -> date:
     return today + timedelta(max(5 - today.weekday(), 0))
+
+
+def _end_of_week(weeks: int) -> Maker:
+    def make(_: re.Match[str], today: date) -> Value:
+        friday = today + timedelta(7 * weeks + 4 - today.weekday())
+        return EitherDay(friday, friday + timedelta(2)) if friday > today else Unread.UNREAD
+
+    return make
+
+
+def _next_weekend(_: re.Match[str], today: date) -> Value:
+    saturday = today + timedelta(5 - today.weekday())
+    return EitherDay(saturday, saturday + timedelta(7)) if saturday > today else Unread.UNREAD
 
 
 def _cjk_weekday(match: re.Match[str], today: date) -> Value | None:
@@ -191,6 +265,27 @@ def _in_days(days: int) -> Maker:
     return lambda _, today: today + timedelta(days)
 
 
+# --- weekdays of a month, and ranges of weekdays
+
+_PLACES = {key: words for key, words in WORDS["nth"].items() if key == "last" or key[1:].isdecimal()}
+_NTH_WORDS = "|".join(_PLACES.values())
+_NTH = re.compile(rf"(?<!\w)(?:{'|'.join(f'(?P<{key}>{words})' for key, words in _PLACES.items())})\s{{1,3}}\Z")
+_ENGLISH_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
+_MONTH_NAMES = [
+    [*names, WORDS["months"][str(number)]]
+    for number, names in enumerate(
+        zip(_ENGLISH_MONTHS, *(each.months.split() for each in LANGUAGES.values() if each.months), strict=True), 1
+    )
+]
+_OF_MONTH = re.compile(
+    rf"\s{{1,3}}(?:{WORDS['nth']['of']}(?:{WORDS['nth']['month']})|{WORDS['nth']['in']}(?:"
+    + "|".join(f"(?P<m{number}>{'|'.join(names)})" for number, names in enumerate(_MONTH_NAMES, 1))
+    + r"))(?!\w)(?!\s20\d\d)"
+)
+"""Behind a weekday: its month."""
+_RANGE, _RANGE_LEAD = re.compile(WORDS["weekday"]["range"]), re.compile(WORDS["weekday"]["range_lead"])
+
+
 # --- repetitions
 
 
@@ -198,7 +293,9 @@ def _repetitions() -> Iterator[Form]:
     words = WORDS["repeats"]
     every = words["every"]
     unit_words = "|".join(WORDS["units"].values())
-    yield re.compile(rf"(?:{every})(?:{words['skipping']})(?:\s(?:{unit_words})(?!\w))?"), always(Unread.UNREAD)
+    of_month = rf"(?:{_NTH_WORDS})\s\S{{3,14}}\s{WORDS['nth']['of']}(?:{WORDS['nth']['month']})"
+    skipping = rf"(?!{of_month})(?:{words['skipping']})"
+    yield re.compile(rf"(?:{every}){skipping}(?:\s(?:{unit_words})(?!\w))?"), always(Unread.SKIPPING)
     yield re.compile(rf"(?:{every}){COUNTED}"), _interval
     yield re.compile(rf"(?:{every})(?:{words['hour']})"), always(Repetition(Unit.LISTED, 60))
     named = (*(unit for unit in Unit if unit not in {Unit.LISTED, Unit.DAY}), Unit.DAY)
@@ -226,7 +323,7 @@ def _interval(match: re.Match[str], today: date) -> Value:
     length = length_of(match, today)
     is_of_weeks = length is not None and length.days > 0 and length.days % 7 == 0
     if length is None or length.months or is_of_weeks or not (length.minutes or length.days):
-        return Unread.UNREAD  # of weeks: the day of the week is not said
+        return Unread.SKIPPING if is_of_weeks else Unread.UNREAD  # the day of the week is not said
     return Repetition(Unit.LISTED, length.minutes + 1440 * length.days)
 
 
@@ -234,7 +331,6 @@ _DATES, _PERIODS, _WEEKDAYS = WORDS["dates"], WORDS["periods"], WORDS["weekday"]
 _NEXT, _THIS, _LAST = (
     re.compile(rf"(?<!\w)(?:{_WEEKDAYS[key]})\Z") for key in ("before_next", "before_this", "before_last")
 )
-_ORDER = re.compile(WORDS["changes"]["order"])
 _NEXT_BEHIND = re.compile(_WEEKDAYS["after_next"])
 
 
@@ -253,6 +349,9 @@ def _day_forms() -> Iterator[Form]:
         )
     yield re.compile(_PERIODS["next_month_end"]), lambda _, today: month_period(today, 1).last
     yield re.compile(_PERIODS["month_end"]), lambda _, today: month_period(today, 0).last
+    yield re.compile(_PERIODS["next_week_end"]), _end_of_week(1)
+    yield re.compile(_PERIODS["week_end"]), _end_of_week(0)
+    yield re.compile(_PERIODS["next_weekend"]), _next_weekend
     yield re.compile(_PERIODS["next_week"]), _period(1)
     yield re.compile(_PERIODS["this_week"]), _period(0)
     yield re.compile(_PERIODS["next_month"]), lambda _, today: month_period(today, 1)
@@ -269,8 +368,8 @@ def _day_forms() -> Iterator[Form]:
 
 GLUE, SUBJECT = (re.compile(WORDS["links"][each]) for each in ("glue", "subject"))
 """What may stand between the words of one time, and what stands between a time and what it is for."""
-BEFORE, AFTER = (re.compile(WORDS["changes"][each]) for each in ("before", "after"))
-"""Words beside a time that change it."""
+BEFORE, AFTER, BY = (re.compile(WORDS["changes"][each]) for each in ("before", "after", "by"))
+"""Words beside a time that change it; the last make a day a deadline."""
 AGAIN = re.compile(WORDS["links"]["again"])
 """Stands before the time of another order of the same sentence."""
 BARE = re.compile(rf"\s{{1,3}}\d{{1,2}}(?=\s{{0,3}}(?:[.!]?\Z|{WORDS['links']['subject']}))")
