@@ -6,7 +6,8 @@ its last one. Numbering restarts with the process: older events are in the conve
 
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
@@ -77,6 +78,9 @@ class WebAdapter(OwnerChannel[Reader]):
         """Identifies the process that the numbers belong to."""
         self._recent: deque[PageEvent] = deque(maxlen=REMEMBERED)
         self._count = 0
+        self.has_unread = False
+        """Whether a message waits for a page to be opened."""
+        self._watchers: list[Callable[[], None]] = []
 
     @property
     def readers(self) -> int:
@@ -100,6 +104,27 @@ class WebAdapter(OwnerChannel[Reader]):
         """The number of the newest event."""
         return self._count
 
+    @contextmanager
+    def attach(self, reader: Reader) -> Iterator[None]:
+        """Show everything to *reader* until the block ends; waiting messages are sent now."""
+        self._note_unread(False)
+        with super().attach(reader):
+            yield
+
+    @contextmanager
+    def watch(self, look: Callable[[], None]) -> Iterator[None]:
+        """Call *look* until the block ends, whenever `has_unread` changes."""
+        self._watchers.append(look)
+        try:
+            yield
+        finally:
+            self._watchers.remove(look)
+
+    def _note_unread(self, has_unread: bool) -> None:
+        self.has_unread = has_unread
+        for look in tuple(self._watchers):
+            look()
+
     def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
         """Yield the content of *attachment*, which is a data URI. Raises FetchRefusedError for any other."""
         return embedded_content(attachment)
@@ -112,6 +137,7 @@ class WebAdapter(OwnerChannel[Reader]):
         """Show *message* on every open page. Raises ChannelUnavailableError when there is none."""
         self._check_open()
         if not self._readers:
+            self._note_unread(True)
             raise ChannelUnavailableError("no page is open")
         told = PageMessage(PageEventKind.ANSWER, message.body.text, self._now(), message.turn, message.buttons)
         return Sent(str(self.tell(told)))

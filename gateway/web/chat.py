@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 
 from pydantic import BaseModel, Field
@@ -128,18 +129,24 @@ class ChatPages:
         return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def _stream(self, adapter: WebAdapter, last: str, secret: str) -> AsyncIterator[bytes]:
-        heard = _PendingEvents()
+        heard, marked = _PendingEvents(), list[str]()
         with (
+            ExitStack() as watching,
             adapter.attach(heard.event),
             self.presence.follow(
                 adapter.address, lambda _, text: heard.draft(text), lambda _, tool: heard.event(ToolSign(tool))
             ),
         ):
+            for page in self._pages():
+                watching.enter_context(page.watch(heard.look))
             for draft in self.presence.drafts(adapter.address):
                 heard.draft(draft)
             for event in await self._missed_events(adapter, last):
                 yield event
             while not heard.is_over:
+                if (unread := [each.account for each in self._pages() if each.has_unread]) != marked:
+                    yield _sse("unread", {"agents": unread}, None)
+                    marked = unread
                 try:
                     async with asyncio.timeout(LOOK_EVERY_S):
                         await heard.something()
@@ -228,6 +235,11 @@ class ChatPages:
             "sources": [memory.citation for memory in transcript.used_by(TurnId(told.turn))],
         }
 
+    def _pages(self) -> list[WebAdapter]:
+        """Return the page's channels of all agents."""
+        found = (self.adapters.get((CHANNEL, agent)) for agent in self.entrance.agents)
+        return [each for each in found if isinstance(each, WebAdapter)]
+
     def _adapter(self, agent: str) -> WebAdapter:
         if agent not in self.entrance.agents:
             raise HttpError(404, "there is no such agent here", param="agent")
@@ -253,6 +265,10 @@ class _PendingEvents:
             self.is_over = True
         elif not self.is_over:
             self._waiting.append(event)
+        self._comes.set()
+
+    def look(self) -> None:
+        """Wake the stream, which looks by itself at what changed."""
         self._comes.set()
 
     def draft(self, text: str) -> None:

@@ -136,6 +136,23 @@ async def test_the_title_counts_what_came_while_nobody_looked(gateway: App, page
     await expect(page).to_have_title("main · Strandline")
 
 
+async def test_an_agent_whose_answer_waits_is_marked(house: House, page: Page) -> None:
+    """At its name and in the title, also after a reload, until its chat is opened."""
+    with house.model.held():
+        await say(page, "a long question")
+        await page.get_by_role("button", name="work").click()
+        await expect(page.locator("#who")).to_have_text("work")
+    unread = page.get_by_role("button", name="main, unread messages", exact=True)
+    await expect(unread).to_be_visible()
+    await expect(page).to_have_title("(1) work · Strandline")
+    await photograph(page, "unread")
+    await page.reload()
+    await unread.click()
+    await expect(answers(page)).to_have_count(1)
+    await expect(unread).to_have_count(0)
+    await expect(page).to_have_title("main · Strandline")
+
+
 ARABIC = "\u0645\u0631\u062d\u0628\u0627"
 PLACE = """e => {
   const words = document.createRange();

@@ -7,6 +7,7 @@ let csrf = "";
 let agent = "";
 let shown = ""; // the agent whose conversation is on the page
 let unseen = 0;
+let unread = []; // agents whose answers wait for their page
 let events = null;
 let fromHistory = new Set();
 let unsent = { text: "", id: "" };
@@ -62,9 +63,21 @@ function readOn(place) {
   else toTheEnd();
 }
 
-/** Name the agent in the title, and the messages that came while nobody looked at the page. */
+/** Name the agent in the title, and count the messages that came while nobody looked, and the agents with unread ones. */
 function entitle() {
-  document.title = `${unseen ? `(${unseen}) ` : ""}${agent} · Strandline`;
+  const count = unseen + unread.length;
+  document.title = `${count ? `(${count}) ` : ""}${agent} · Strandline`;
+}
+
+/** Mark the agents that have *unread* messages. */
+function mark(agents) {
+  unread = agents;
+  for (const button of at("agents").children) {
+    const isMarked = agents.includes(button.value);
+    button.classList.toggle("unread", isMarked);
+    button.ariaLabel = isMarked ? `${button.value}, unread messages` : null;
+  }
+  entitle();
 }
 
 /** Show a new message; a reader at the end stays there, and starts a whole answer at its beginning. */
@@ -92,7 +105,8 @@ function answered(article) {
 function listen() {
   events?.close();
   events = new EventSource(`/chat/events?agent=${encodeURIComponent(agent)}`);
-  events.onopen = () => { at("state").textContent = ""; };
+  events.onopen = () => { at("state").textContent = ""; mark([]); };
+  events.addEventListener("unread", (event) => mark(JSON.parse(event.data).agents));
   events.onerror = async () => {
     at("state").textContent = "connecting…";
     if (events.readyState === EventSource.CLOSED) setTimeout(enter, 2000);
@@ -135,7 +149,7 @@ function choose(name) {
     link.href = link.getAttribute("href").replace(/^(\/agents\/[^/]+)?\/(memory|history|work)$/, `/agents/${encodeURIComponent(name)}/$2`);
   }
   for (const button of at("agents").children) {
-    if (button.textContent === name) button.setAttribute("aria-current", "true");
+    if (button.value === name) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
   }
   if (name !== shown) {
@@ -168,7 +182,7 @@ async function enter() {
   at("version").textContent = me.version;
   at("agents").replaceChildren(...me.agents.map((name) => {
     const button = document.createElement("button");
-    button.textContent = name;
+    button.textContent = button.value = name;
     button.addEventListener("click", () => choose(name));
     return button;
   }));
