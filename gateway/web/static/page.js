@@ -3,10 +3,12 @@
 const PHOTO_BYTES = 400_000;
 const PHOTO_SIDE = 1600;
 const SIGN_MS = 6000; // the gateway renews it every four seconds
+const touch = matchMedia("(pointer: coarse)"); // Enter then makes a new line: an on-screen keyboard has no Shift+Enter
 let csrf = "";
 let agent = "";
 let shown = ""; // the agent whose conversation is on the page
 let unseen = 0;
+let followsEnd = true; // the reader is at the end of the conversation
 let unread = []; // agents whose answers wait for their page
 let events = null;
 let fromHistory = new Set();
@@ -161,7 +163,7 @@ function choose(name) {
   }
   shown = name;
   listen();
-  at("text").focus();
+  if (!touch.matches) at("text").focus(); // it would open the keyboard over the conversation
 }
 
 // --- signing in and out
@@ -296,7 +298,8 @@ async function order(command) {
 
 document.addEventListener("visibilitychange", () => { if (!document.hidden) unseen = 0; entitle(); });
 at("newest").addEventListener("click", toTheEnd);
-at("talk").addEventListener("scroll", () => { if (isAtTheEnd()) at("newest").hidden = true; });
+at("talk").addEventListener("scroll", () => { if (followsEnd = isAtTheEnd()) at("newest").hidden = true; });
+new ResizeObserver(() => { if (followsEnd) toTheEnd(); }).observe(at("talk")); // the text grows, or a keyboard opens
 at("attach").addEventListener("click", () => at("chosen").click());
 at("chosen").addEventListener("change", () => {
   attach([...files, ...at("chosen").files]);
@@ -340,7 +343,7 @@ at("text").addEventListener("keydown", (event) => {
     event.preventDefault();
     at("menu").firstChild.focus();
   }
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !touch.matches) {
     event.preventDefault();
     at("say").requestSubmit();
   }
