@@ -4,7 +4,7 @@ import json
 import os
 import pwd
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -209,12 +209,18 @@ class Home:
     def write(self, file: Path, text: str) -> None:
         """Write *text* to *file*, atomically, readable by the owner only."""
         fresh = file.with_name(f".{file.name}.{os.getpid()}")
-        fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        fresh.replace(file)
+        try:
+            fresh.unlink(missing_ok=True)
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            fresh.replace(file)
+        except OSError as exc:
+            with suppress(OSError):
+                fresh.unlink(missing_ok=True)
+            raise OSError(exc.errno, exc.strerror, str(file)) from exc  # a full disk comes without a name
 
     # --- ownership
 

@@ -106,8 +106,11 @@ def run(argv: Sequence[str], environ: Mapping[str, str], program: str, compose: 
             status = _run(argv, invocation)
             with suppress(BrokenPipeError):
                 sys.stdout.flush()
-        except* _expected() as group:
-            status = _tell(leaves(group))
+        except* Exception as group:
+            told = _sentences(leaves(group))
+            if not told:
+                raise
+            status = _tell(told)
     return status
 
 
@@ -148,11 +151,12 @@ def _root(
     invocation.prefer(home)
 
 
-def _expected() -> tuple[type[Exception], ...]:
-    """Return the errors that are no fault in the program; most commands need not load them."""
-    from gateway.control.expected_errors import EXPECTED
+def _sentences(failures: Sequence[Exception]) -> Sequence[Exception]:
+    """Return *failures* as errors in plain sentences; nothing if one is a fault in the program."""
+    from gateway.control.expected_errors import operator_error  # most commands need not load it
 
-    return EXPECTED
+    told = [sentence for each in failures if (sentence := operator_error(each))]
+    return told if len(told) == len(failures) else []
 
 
 def _tell(failures: Sequence[Exception]) -> int:

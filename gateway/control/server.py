@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.control.expected_errors import EXPECTED
+from gateway.control.expected_errors import EXPECTED, operator_error
 from gateway.control.operator_api import LocalApi, Readiness
 from gateway.control.order import LongOrder, answer_of, path_of
 from gateway.control.stream_wire import ChatOrder, StreamEvent
@@ -114,8 +114,10 @@ class _LineStream(Response):
     async def _last(self, tell: Tell) -> None:
         try:
             tell(StreamEvent("done", await self._work(tell)))
-        except EXPECTED as exc:
-            tell(StreamEvent("error", str(exc)))
+        except (*EXPECTED, OSError) as exc:
+            if (told := operator_error(exc)) is None:
+                raise
+            tell(StreamEvent("error", str(told)))
 
 
 async def _note_departure(receive: Receive, on_gone: Callable[[], None]) -> None:
@@ -157,7 +159,7 @@ class ControlGuard:
 
 def control_app(operator: LocalApi, readiness: Readiness, token: str) -> ASGIApp:
     """Return the application: `/`, `/healthz`, `/readyz` for everyone, `/control/…` for holders of *token*."""
-    refusals = dict.fromkeys(EXPECTED, _error_response)
+    refusals = dict.fromkeys((*EXPECTED, OSError), _error_response)
     pages = Starlette(routes=ControlPages(operator, readiness).routes(), exception_handlers=refusals)
     return ControlGuard(pages, token)
 
@@ -178,7 +180,9 @@ async def _body(request: Request, kind: type[Body]) -> Body:
 
 
 async def _error_response(_: Request, exc: Exception) -> Response:
-    return _problem(str(exc), 400)
+    if (told := operator_error(exc)) is None:
+        raise exc
+    return _problem(str(told), 400)
 
 
 def _problem(error: str, status: int) -> Response:

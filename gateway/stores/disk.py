@@ -2,13 +2,17 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from gateway.errors import StoreError
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+FULL = {errno.ENOSPC, errno.EDQUOT}
+"""Numbers of the errors that free space mends."""
+_PAGE = 65_536
+"""Bytes: SQLite's largest page, and about what its shared memory grows by."""
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.ENOENT}
 
 
@@ -50,9 +54,16 @@ def remove_older(folder: Path, before: float, but: Collection[str] = ()) -> int:
     return removed
 
 
-def disk_trouble(path: Path, exc: OSError, *, is_retried: bool = True) -> StoreError:
+def is_full(path: Path) -> bool:
+    """Return whether the disk that holds *path* has no room for a page, which SQLite may call an I/O error."""
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free < _PAGE
+    return False
+
+
+def disk_trouble(path: Path | str, exc: OSError, *, is_retried: bool = True) -> StoreError:
     """Return *exc*, raised for *path*, as a sentence with its remedy; it *is_retried* where the gateway tries again."""
-    if exc.errno in _FULL:
+    if exc.errno in FULL:
         then = "it continues automatically" if is_retried else "try again"
         told = f"the disk that holds {path} is full; nothing was stored. Free some space and {then}."
     elif exc.errno in _FORBIDDEN:

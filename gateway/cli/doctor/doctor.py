@@ -24,7 +24,7 @@ from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
 from gateway.cli.invocation import Invocation, config_of, print_json
 from gateway.cli.status import memory_line
-from gateway.control.expected_errors import EXPECTED
+from gateway.control.expected_errors import EXPECTED, operator_error
 from gateway.control.finding import Finding, Level, findings_of, memory_findings, probe_findings
 from gateway.control.operator_api import OperatorApi
 from gateway.control.probe_wire import ProbeOrder
@@ -32,7 +32,7 @@ from gateway.control.remote import running_settings
 from gateway.control.settings_wire import SettingsReport
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import SearchOrder
-from gateway.errors import ConfigError, GatewayBusyError
+from gateway.errors import ConfigError, GatewayBusyError, first_error
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -43,6 +43,7 @@ LOW_DISK = 1_000_000_000
 NO_DISK = 100_000_000
 """Free bytes below which the check warns or fails; our choice."""
 OLDEST_PYTHON = (3, 11)
+_CORRECT = "correct that file (config.toml with: strandline config edit), or its owner and permissions"
 _SERVERS = {"redis", "qdrant"}
 """Checks whose failure would keep the gateway from being asked."""
 
@@ -89,7 +90,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     except ConfigError as exc:
         return [
             *findings,
-            Finding("configuration", Level.FAIL, str(exc), "correct it: strandline config edit"),
+            Finding("configuration", Level.FAIL, str(exc), _CORRECT),
         ]
     invocation.guard(config, home)
     control = home.control()
@@ -287,10 +288,13 @@ async def _work(invocation: Invocation, home: Home, *, may_wait: bool = True) ->
     """Inspect a running gateway, or compose one; one that just takes up its settings is asked once more."""
     try:
         return [finding async for finding in _inspected(invocation, home)]
-    except EXPECTED as exc:
-        if may_wait and isinstance(exc, GatewayBusyError):
+    except (*EXPECTED, OSError, ExceptionGroup) as exc:
+        failure = operator_error(first_error(exc))
+        if failure is None:
+            raise
+        if may_wait and isinstance(failure, GatewayBusyError):
             return await _work(invocation, home, may_wait=False)
-        return [Finding("gateway", Level.FAIL, str(exc), "fix that first, then run doctor again")]
+        return [Finding("gateway", Level.FAIL, str(failure), "fix that first, then run doctor again")]
 
 
 async def _inspected(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:

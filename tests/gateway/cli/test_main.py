@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import io
 import json
 import os
@@ -242,6 +243,45 @@ def test_a_missing_secret_keeps_nobody_from_their_own_notes(at_home: Terminal) -
     examined = at_home("doctor")
     assert "models.c.api_key_env: the environment variable CO_API_KEY is not set" in examined.out
     assert "strandline keys set CO_API_KEY" in examined.out
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, "the disk that holds {} is full; nothing was stored. Free some space and try again."),
+        (errno.EACCES, "{} cannot be used (Permission denied); check the path, its owner and its permissions."),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_a_sentence(
+    at_home: Terminal, monkeypatch: pytest.MonkeyPatch, number: int, told: str
+) -> None:
+    """A full disk without a running gateway costs one line with file and remedy, no traceback and no remains."""
+
+    def fail(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    sentence = told.format(at_home.home.holder_file)
+    for command in (["up"], ["status"], ["chat", "--message", "x"], ["cron", "list"]):
+        failed = at_home(*command)
+        assert (failed.status, failed.err) == (1, f"strandline: {sentence}\n")
+    assert list(at_home.home.holder_file.parent.glob(".*")) == []
+    examined = at_home("doctor")
+    assert examined.status == 1
+    assert f"fail  gateway: {sentence}" in examined.out
+    assert "ok    python" in examined.out
+
+
+def test_a_fault_in_the_program_keeps_its_traceback(at_home: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only errors of files are told as the machine's."""
+
+    def fail(*_: object) -> None:
+        raise ConnectionResetError("a fault")
+
+    monkeypatch.setattr(Home, "write", fail)
+    with pytest.raises(ExceptionGroup) as raised:
+        at_home("status")
+    assert raised.group_contains(ConnectionResetError)
 
 
 def test_a_locked_home_is_status_3(at_home: Terminal) -> None:

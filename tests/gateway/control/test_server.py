@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -15,7 +16,7 @@ import pytest
 from gateway.control.order import Order
 from gateway.control.remote import RemoteOperator, reach_gateway
 from gateway.control.server import BODY_CAP, control_app
-from gateway.control.status_wire import MemoryOrder, StatusOrder
+from gateway.control.status_wire import MemoryOrder, Status, StatusOrder
 from gateway.control.stream_wire import ChatOrder, ChatSign, IndexOrder
 from gateway.control.wire import OriginOrder, SearchOrder, SessionsAnswer, SessionsOrder, WhyOrder
 from gateway.errors import ConfigError, StrandlineError
@@ -194,6 +195,19 @@ async def test_a_failed_chat_says_why(operator: RemoteOperator) -> None:
     """The gateway's sentence reaches the operator."""
     with pytest.raises(StrandlineError, match="the model is down"):
         await operator.chat(ChatOrder("fail"), no_reply)
+
+
+async def test_a_file_that_cannot_be_read_is_a_sentence(
+    operator: RemoteOperator, gateway: FakeOperator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command names the file, and sends nobody to the log."""
+
+    async def fail(_: object) -> Status:
+        raise PermissionError(errno.EACCES, "Permission denied", "/srv/home/agents/main/sessions")
+
+    monkeypatch.setattr(gateway, "ask", fail)
+    with pytest.raises(StrandlineError, match="/srv/home/agents/main/sessions cannot be used"):
+        await operator.ask(StatusOrder())
 
 
 @pytest.mark.parametrize("call", ["search", "memory_status", "index", "chat"])
