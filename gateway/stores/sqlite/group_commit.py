@@ -13,7 +13,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
-from gateway.stores.disk import disk_trouble
+from gateway.stores.disk import disk_trouble, is_full
 from gateway.stores.rows import STORE_TROUBLE
 from gateway.stores.sqlite.ledger import count
 from workspaces.fault_points import Checkpoint
@@ -203,7 +203,8 @@ def describe_error(path: Path, exc: sqlite3.Error | OSError, *, is_retried: bool
         case sqlite3.SQLITE_FULL:
             return disk_trouble(path, OSError(errno.ENOSPC, str(exc)), is_retried=is_retried)
         case sqlite3.SQLITE_IOERR:
-            return disk_trouble(path, OSError(errno.EIO, str(exc)))
+            number = errno.ENOSPC if is_full(path) else errno.EIO
+            return disk_trouble(path, OSError(number, str(exc)), is_retried=is_retried)
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             told = f"another program holds {path}; close it and try again."
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
@@ -213,8 +214,8 @@ def describe_error(path: Path, exc: sqlite3.Error | OSError, *, is_retried: bool
             told = (
                 f"{path} is damaged ({exc}) and was left as it is. Restore it from a backup; or move it away, by "
                 f"`mkdir -p {folder}/damaged && mv {folder}/{name}* {folder}/damaged/`, to start with an empty "
-                "state: conversations stay in their transcripts, only unanswered messages and unsent replies "
-                "are lost."
+                "state: unanswered messages, unsent replies, jobs, approvals and the list of guests are lost, "
+                "conversations and files are intact."
             )
         case _:
             told = f"{path} cannot be used: {exc}"

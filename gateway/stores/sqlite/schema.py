@@ -99,7 +99,7 @@ def open_database(path: Path) -> sqlite3.Connection:
         _inspect(path)
         return _connect(path)
     except (sqlite3.Error, OSError) as exc:
-        raise describe_error(path, exc) from exc
+        raise describe_error(path, exc, is_retried=False) from exc
     except UnicodeDecodeError as exc:  # SQLite's message quotes content that is not text
         raise describe_error(path, _damage("its description of itself cannot be read")) from exc
 
@@ -112,7 +112,7 @@ def stored_format(path: Path) -> int:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             return _version(connection)
     except sqlite3.Error as exc:
-        raise describe_error(path, exc) from exc
+        raise describe_error(path, exc, is_retried=False) from exc
 
 
 def _make_file(path: Path) -> None:

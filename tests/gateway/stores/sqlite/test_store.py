@@ -25,6 +25,7 @@ from gateway.stores.sqlite.schema import CACHE_KB, STEPS, VERSION, open_database
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import message
 from tests.fakes.clock import ManualClock
+from tests.fakes.disk import fill, small_disk
 from tests.zygote import FORKED
 from workspaces.fault_points import unchecked
 
@@ -252,6 +253,16 @@ async def test_another_programs_database_is_refused(path: Path) -> None:
     assert untouched(path) == before
 
 
+async def test_a_database_on_a_full_disk_says_so(tmp_path: Path) -> None:
+    """SQLite has no room for its shared memory, and calls that an I/O error: the disk is not broken."""
+    with small_disk(tmp_path / "disk"):
+        path = tmp_path / "disk" / "state.db"
+        await (await SqliteStore.open(path)).close()
+        fill(path.parent)
+        with pytest.raises(StoreError, match=r"the disk that holds .*state\.db is full; .* try again"):
+            await SqliteStore.open(path)
+
+
 @pytest.mark.parametrize("place", ["head", "middle"])
 async def test_a_damaged_database_is_refused_with_advice(path: Path, place: str) -> None:
     """The sentence names the file and says what to do; the file is left as it is."""
@@ -260,7 +271,10 @@ async def test_a_damaged_database_is_refused_with_advice(path: Path, place: str)
     await store.close()
     overwrite(path, at=0 if place == "head" else 4096 * 3)
     before = untouched(path)
-    with pytest.raises(StoreError, match=r"state\.db is damaged .* backup; or move it away"):
+    with pytest.raises(
+        StoreError,
+        match=r"state\.db is damaged .* backup; or move it away.* jobs, approvals and the list of guests are lost",
+    ):
         await SqliteStore.open(path)
     assert untouched(path) == before
 
