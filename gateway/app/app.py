@@ -144,6 +144,7 @@ class App:
             yield keep_small()
             yield self._measure()
             yield warn_of_short_disk(home)
+            yield parts.dead_letters.watch(home.clock)
             yield from note_checks(parts.resources, home.config.memory.checkup_days).work()
             yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
             yield parts.lifecycle.watch(parts.lanes.submit)

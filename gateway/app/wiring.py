@@ -36,6 +36,7 @@ from gateway.control.agents import AgentDirectory
 from gateway.control.chat import ChatOperator
 from gateway.control.health import Health
 from gateway.control.status import AgentReports, StatusOperator
+from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.direct_notices import DirectNotices
 from gateway.delivery.group_requests import GroupRequests
 from gateway.delivery.outgoing_files import Enclosures
@@ -113,9 +114,13 @@ class Parts:
         return enclosures_of(self.resources)
 
     @cached_property
+    def dead_letters(self) -> DeadLetters:
+        return DeadLetters(self._home.store, self._home.notices, self._home.now)
+
+    @cached_property
     def delivery(self) -> Delivery:
         resources, home = self.resources, self._home
-        observers = DeliveryObservers(home.notices.dead_letter, sent_counter(resources.meter), resources.hooks)
+        observers = DeliveryObservers(self.dead_letters.add, sent_counter(resources.meter), resources.hooks)
         rendering = Rendering(
             self._config.limits.answer_chars,
             count=home.store.count,

@@ -41,7 +41,12 @@ def findings_of(state: Status, probed: ProbeAnswer = _NOT_PROBED) -> Iterator[Fi
     if state.store_trouble:
         yield Finding("store", Level.WARN, f"unavailable for {state.store_away_s:.0f} s: {state.store_trouble}")
     if state.outbox_dead:
-        yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
+        yield Finding(
+            "outbox",
+            Level.WARN,
+            f"{state.outbox_dead} undeliverable replies",
+            "the notices in your chat say to whom and why",
+        )
     if state.quarantined:
         detail = f"{state.quarantined} rows could not be processed and are in quarantine"
         yield Finding("quarantine", Level.WARN, detail, "strandline quarantine list")

@@ -1,6 +1,6 @@
 """Notices to the owner about events outside of their conversations: a full disk, an undeliverable reply."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime, tzinfo
 
 import structlog
@@ -62,13 +62,20 @@ class Notices:
         A notice that their chat rejected is repeated at the terminal; failures of other notices are not reported, as a
         notice about a notice would never end.
         """
-        there = await self._owners_chat()
-        is_lost = there == row.outgoing.address != self._owner
-        if row.is_notice and is_lost:
+        chat = row.outgoing.address
+        if not row.is_notice:
+            said = f"A reply to {await self.place(chat)} could not be delivered: {why}"
+            await self.tell_of_lost(f"dead:{row.id}", said, {str(chat)})
+        elif await self._owners_chat() == chat != self._owner:
             await self.tell(f"again:{row.id}", row.outgoing.text, self._owner)
-        elif not row.is_notice:
-            said = f"A reply to {await self._place(row.outgoing.address)} could not be delivered: {why}"
-            await self.tell(f"dead:{row.id}", said, self._owner if is_lost else there)
+
+    async def tell_of_lost(self, key: str, said: str, chats: Collection[str]) -> None:
+        """Send the owner *said* about replies to *chats*; at the terminal if their chat is one of them.
+
+        Raises StoreError.
+        """
+        there = await self._owners_chat()
+        await self.tell(key, said, self._owner if str(there) in chats else there)
 
     async def moved(self, chat: Address, now: str) -> None:
         """Notify the owner that *chat* has the id *now*; if that cannot be stored, log it."""
@@ -111,7 +118,7 @@ class Notices:
         )
         await self.tell(f"exposed:{message_key(chat, message.id)}", said)
 
-    async def _place(self, chat: Address) -> str:
+    async def place(self, chat: Address) -> str:
         """Return the address of *chat*, with its name if that is known."""
         known = await self._names() if self._names else {}
         return quoted(known.get(f"{chat.channel}.{chat.account}.{chat.chat}", ""), str(chat))
