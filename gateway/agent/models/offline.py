@@ -41,10 +41,11 @@ Hello! Two things work right away:
 - Ask me something, such as “where is the spare key?”, and I quote what your notes say, with the day and the place.
 
 I understand “remember …”, “remind me tomorrow at 9 …”, “forget …” and “what did I say about …” in {LANGUAGES}."""
+_HELP_ELSEWHERE = _HELP.replace("“remind me tomorrow at 9 …”, ", "")
+"""In chats in which nobody can set reminders."""
 _BRIEF_HELP = "Tell me what to keep (“remember that …”), ask what your notes say, or send `/help` for the commands."
-_NO_MODEL = """\
-No language model is configured, so I can only quote notes. To talk with one, run \
-`strandline connect model` in a terminal of this machine."""
+_NO_MODEL = "No language model is configured, so I can only quote notes."
+_CONNECT = " To talk with one, run `strandline connect model` in a terminal of this machine."
 _NO_MODEL_SHORT = "(No language model is configured.)"
 _FAILED = {
     NOTE: "I could not save that",
@@ -54,6 +55,8 @@ _FAILED = {
 _NO_TIME = "is not a "
 """Part of the error for words that name no time, or that end like a time zone and are none."""
 _WHEN = "I need a time, as in “remind me tomorrow at 9 to …”: nothing was scheduled."
+_NO_REMINDERS = "I cannot set reminders in this chat."
+_NO_JOBS = "I cannot cancel reminders in this chat: only my owner can, in their own chat with me."
 _DOWN = "The language model gives no answer now, so I can only quote notes."
 
 
@@ -99,8 +102,9 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
         return ReplyEntry(NO_REPLY, (), OFFLINE, Usage())
     if reminder:
         return ReplyEntry("", (_call(NOTIFY, text=reminder),), OFFLINE, Usage())
-    parts = told or [_without_tools(intent, own, is_known=bool(_last_answer(earlier)))]
-    if remark := _remark(entries, intent, stands_in=stands_in):
+    can_plan = SCHEDULE in tools
+    parts = told or [_without_tools(intent, own, is_known=bool(_last_answer(earlier)), can_plan=can_plan)]
+    if remark := _remark(entries, intent, stands_in=stands_in, can_plan=can_plan):
         parts.append(remark)
     answer = "\n\n".join(parts)
     if NOTIFY in tools:  # the plain answer is not shown to anybody
@@ -134,7 +138,7 @@ def _reminder(said: str, tools: set[str]) -> str:
 
 
 def _intent(said: list[str], last_answer: str, tools: set[str]) -> Intent:
-    if SCHEDULE in tools and request_in(said[-1]) is Request.REMIND:
+    if (SCHEDULE in tools or NOTIFY not in tools) and request_in(said[-1]) is Request.REMIND:
         return Intent(reminder=said[-1])
     if request_in(said[-1]) is Request.CANCEL:
         return Intent(cancels=True)
@@ -142,7 +146,7 @@ def _intent(said: list[str], last_answer: str, tools: set[str]) -> Intent:
 
 
 def _calls(intent: Intent, tools: set[str]) -> Iterator[ToolCall]:
-    if intent.reminder:
+    if intent.reminder and SCHEDULE in tools:
         yield _call(SCHEDULE, when=intent.reminder, what=f"{REMINDER}{intent.reminder}")
     if intent.note and NOTE in tools:
         yield _call(NOTE, text=intent.note)
@@ -202,16 +206,21 @@ def _failure(result: ResultEntry) -> str:
     return f"{_FAILED[result.name]}: {result.text}" if result.name in _FAILED else ""
 
 
-def _without_tools(intent: Intent, before: Sequence[str], *, is_known: bool) -> str:
-    """Return the answer to a message that needs no tool, after the messages *before*; *is_known*: not the first."""
+def _without_tools(intent: Intent, before: Sequence[str], *, is_known: bool, can_plan: bool) -> str:
+    """Return the answer to a message that needs no tool, or one that is not there, after the messages *before*.
+
+    *is_known*: not the first; *can_plan*: in the owner's own chat, where jobs can be changed.
+    """
+    if intent.reminder:
+        return _NO_REMINDERS
     if intent.asks_own_words:
         return say_own_words(before)
     if intent.cancels:
-        return "`/cron` lists what is scheduled; `/cron remove` and the number removes one."
+        return "`/cron` lists what is scheduled; `/cron remove` and the number removes one." if can_plan else _NO_JOBS
     if intent.forgets:
         return f"Send `/forget {intent.forgets}`: it removes the note that holds these words, or lists several."
     if intent.wants_help:
-        return _BRIEF_HELP if is_known else _HELP
+        return _BRIEF_HELP if is_known else _HELP if can_plan else _HELP_ELSEWHERE
     return _refusal(intent)
 
 
@@ -226,11 +235,11 @@ def _refusal(intent: Intent) -> str:
     return "I cannot search memory in this conversation."
 
 
-def _remark(entries: Sequence[Entry], intent: Intent, *, stands_in: bool) -> str:
+def _remark(entries: Sequence[Entry], intent: Intent, *, stands_in: bool, can_plan: bool) -> str:
     """Return the explanation of the responder: in full once a conversation, then in short below each quote."""
     is_first = not any(isinstance(entry, ReplyEntry) and entry.model == OFFLINE and entry.text for entry in entries)
     if stands_in:
         return _DOWN
     if is_first:
-        return _NO_MODEL
+        return f"{_NO_MODEL}{_CONNECT if can_plan else ''}"
     return _NO_MODEL_SHORT if intent.query else ""

@@ -311,3 +311,32 @@ async def test_a_mark_that_is_typed_reaches_no_job_from_elsewhere(
             "Jobs can only be changed in your own chat with me, where nobody else reads."
         )
         assert [*await house.store.jobs.all()] == []
+
+
+@pytest.mark.parametrize("asker", [MEMBER, GUEST, OWNER_IN_GROUP])
+async def test_the_offline_responder_offers_only_what_is_possible_there(tmp_path: Path, asker: InboundMessage) -> None:
+    """No reminders and jobs outside of the owner's own chat, and nobody there is sent to the gateway's terminal."""
+    async with open_house(tmp_path) as house:
+        house.policy, house.receipts, house.model = WITH_GUEST, ReceiptLevel.SHORT, OfflineModel()
+        answers = [
+            await house.says(said, asker)
+            for said in ("hello", "remind me at 9 to call Ann", "yes", "cancel the reminder about Ann")
+        ]
+        assert answers[0].startswith("Hello!")
+        assert answers[1] == (
+            "I cannot set reminders in this chat.\n\n"
+            f"{LEAD}✗ no reminder was scheduled: only my owner can do that, in their own chat with me"
+        )
+        assert answers[3].startswith("I cannot cancel reminders in this chat: only my owner can")
+        offered = "\n".join([answers[0], *answers[2:]])
+        assert not [each for each in ("remind me", "strandline", "/cron", "Noted") if each in offered]
+
+
+async def test_the_offline_responder_tells_the_owner_how_to_connect_a_model(tmp_path: Path) -> None:
+    """And that it can remind, in their own chat."""
+    async with open_house(tmp_path) as house:
+        house.model = OfflineModel()
+        hello = await house.says("hello")
+        assert "remind me tomorrow at 9" in hello
+        assert "`strandline connect model`" in hello
+        assert (await house.says("cancel the reminder about Ann")).startswith("`/cron` lists")
