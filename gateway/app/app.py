@@ -35,6 +35,7 @@ from gateway.inbound.listener import BotAccount, keep_examined, listen
 from gateway.observability.logs import rotate
 from gateway.runtime.clock import first_of, pause
 from gateway.runtime.memory_trim import keep_small
+from gateway.schedule.jobs import load_reader
 from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import SpooledStore
 from workspaces.errors import WorkspaceError
@@ -139,6 +140,7 @@ class App:
         yield from (agent.history_writer.work() for agent in agents)
         if parts.has_channels:
             yield load_clients(_providers(home.config))
+            yield load_reader(home.clock)
             yield catch_up([agent.memory for agent in agents], INDEXED_AT_ONCE)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()

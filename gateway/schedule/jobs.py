@@ -6,15 +6,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import blake2b
+from importlib import import_module
 from zoneinfo import ZoneInfo
 
 from gateway.errors import ScheduleError
-from gateway.runtime.clock import SKEW, is_ahead
+from gateway.runtime.clock import SKEW, Clock, is_ahead, pause
 from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slots_due
 from gateway.schedule.settings import ScheduleSettings
 from gateway.settings.zone import load_zone
 from gateway.stores.jobs import Job, JobId, Jobs, JobSpec, Slot
 
+READER = "gateway.schedule.named_time"
+"""Reads times in words; its patterns take a tenth of a second to import."""
+READER_AFTER_S = 5.0
+"""Seconds after a start at which it is imported: what a start does itself comes first. Our choice."""
 TOO_MANY = "limit.jobs"
 """Reason code: a job was requested, and not stored."""
 AT_GRACE = timedelta(hours=24)
@@ -42,6 +47,12 @@ class DueJob:
     is_too_late: bool
     missed: int
     """How many slots before this one are skipped."""
+
+
+async def load_reader(clock: Clock) -> None:
+    """Import what reads times in words, soon after a start and on a thread: nobody's first order waits for that."""
+    await pause(clock, READER_AFTER_S)
+    await asyncio.to_thread(import_module, READER)
 
 
 class JobSchedule:
@@ -218,7 +229,7 @@ def _read(when: str, zone: tzinfo, now: datetime) -> tuple[str, Schedule]:
     try:
         return when, read_schedule(when, zone, now.astimezone(UTC))
     except ScheduleError:
-        from gateway.schedule.named_time import read_time  # its patterns take 10 ms of a start
+        from gateway.schedule.named_time import read_time  # its patterns take time at a start
 
         named = None if _EXACT.search(when) else read_time(when, now.astimezone(zone))
         if named is None:

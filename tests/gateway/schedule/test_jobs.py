@@ -1,5 +1,7 @@
 """Jobs made from requests, and their due slots."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -140,3 +142,19 @@ def test_a_slot_that_only_a_clock_ahead_could_give_holds_its_job_up(schedule: st
     assert not is_held_up(Job(JobId(1), spec, is_enabled=False, next_slot=slot + 900 * HOUR), slot)
     once = JobSpec("main", "at 2027-03-02 09:00", "Europe/Berlin", "tea", NOON)
     assert not is_held_up(job(once, datetime(2027, 3, 2, 8, tzinfo=UTC)), NOON)
+
+
+def test_the_reader_of_spoken_times_is_loaded_after_the_start() -> None:
+    """A start does not pay for its patterns, and the first order does not wait for them."""
+    code = """
+import asyncio, sys
+from gateway.app import app
+from gateway.runtime.clock import SystemClock
+from gateway.schedule import jobs
+print(jobs.READER in sys.modules)
+jobs.READER_AFTER_S = 0.01
+asyncio.run(app.load_reader(SystemClock()))
+print(jobs.READER in sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]
