@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from adapters.channel import Button, InboundMessage, Via
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Policy
-from gateway.agent.entries import Entry, ResultEntry
+from gateway.agent.entries import OFFLINE, Entry, ResultEntry
 from gateway.agent.person_requests import Request
-from gateway.agent.receipts import unfulfilled
+from gateway.agent.receipts import ended_by, unfulfilled
 from gateway.commands.checkup import NAME as CHECKUP
 from gateway.commands.checkup import OFFERED
 from gateway.commands.command import Asker, Who
@@ -92,7 +92,9 @@ def _fulfilling(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     """Return the button that does what *message* asked for and its turn did not; pure."""
     if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT) or offered_moments(entries):
         return ()
-    may_plan = asker.may_run(Who.MAIN)
-    labels = [LABELS[each] for each in unfulfilled(entries) if each in LABELS and (may_plan or each not in _OF_JOBS)]
+    skipped = frozenset() if asker.may_run(Who.MAIN) else _OF_JOBS
+    if ended_by(entries) == OFFLINE:
+        skipped |= {Request.REMIND}  # it tried with the same words
+    labels = [LABELS[each] for each in unfulfilled(entries) if each in LABELS and each not in skipped]
     mark = source_of(message).partition(".")[0]
     return (Button(labels[0], f"/{NAME} {mark}"),) if labels else ()

@@ -252,7 +252,9 @@ async def test_a_refusal_that_asks_for_no_moment_is_a_broken_promise(tmp_path: P
     """The line and `/promises` say so after the offline responder too."""
     async with open_house(tmp_path) as house:
         house.receipts, house.model = ReceiptLevel.SHORT, OfflineModel()
-        assert (await house.says("remind me on 30 February to call Ann")).endswith("✗ no reminder was scheduled")
+        refused = await house.says("remind me on 30 February to call Ann")
+        assert refused.endswith("✗ no reminder was scheduled")
+        assert not await house.buttons(refused)  # "Schedule it" would be refused in the same words
         assert not (await house.says("/promises")).endswith("**Broken**\nnone")
 
 
