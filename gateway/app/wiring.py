@@ -236,7 +236,9 @@ class Parts:
     @cached_property
     def status(self) -> StatusOperator:
         resources, home = self.resources, self._home
-        agents = AgentDirectory(resources.agents, AgentId(self._config.default_agent), home.share.is_standby)
+        agents = AgentDirectory(
+            resources.agents, AgentId(self._config.default_agent), home.share.is_standby, self._config.agents
+        )
         reports = AgentReports(
             resources.sessions,
             home.zone,

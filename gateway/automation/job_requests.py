@@ -1,6 +1,6 @@
 """Job changes that a turn requests for its agent; those that it may not make by itself wait for the owner."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
@@ -155,11 +155,12 @@ def _names(said: str, job: Job) -> bool:
     return bool((stems(said) - _ORDER_WORDS) & stems(f"{job.spec.schedule} {subject(job.spec)}"))
 
 
-def job_lines(jobs: Sequence[Job], zone: tzinfo) -> Iterator[str]:
-    """Yield a line for each job, times in *zone*."""
+def job_lines(jobs: Sequence[Job], zone: tzinfo, whose: Callable[[str], str] = lambda _: "") -> Iterator[str]:
+    """Yield a line for each job, times in *zone*; *whose* returns the remark about a job's agent."""
     for job in jobs:
         spec = job.spec
-        about = [each for each, holds in (("in main", spec.in_main), ("private", spec.private)) if holds]
+        about = [remark for remark in (whose(spec.agent),) if remark]
+        about += [each for each, holds in (("in main", spec.in_main), ("private", spec.private)) if holds]
         about += [f"{job.failures} failures in a row"] if job.failures else []
         aside = f" ({', '.join(about)})" if about else ""
         yield f"{job.id}. {shown_schedule(spec, zone)}{aside}: {subject(spec)}; {comes(job, zone)}"

@@ -255,6 +255,7 @@ def _remove_from_config(home: Home, agent: str, config: "Config") -> list[str]:
     said = [f"Agent {agent} is removed from {home.config_file}; bindings removed with it: {_fewer(config, changed)}."]
     if config.default_agent == agent:
         said.append(f"Messages without a binding now go to agent {changed.default_agent}.")
+    said.append("Its jobs stay listed and do not run; remove those that you no longer want: strandline cron list")
     if (elsewhere := config.agents[agent].workspace) is not None:
         said.append(f"Its workspace {elsewhere} stays where it is.")
     return said

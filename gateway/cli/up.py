@@ -54,6 +54,11 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     from gateway.observability.logs import logging_to_stderr
     from gateway.runtime.http_server import serving
 
+    if home.state_db.exists() and not home.config_file.exists():
+        raise ConfigError(
+            f"{home.config_file} is missing, although this home was used before. Restore it from a backup: tar xzf "
+            f"FILE config.toml; to begin with a new one: {invocation.command('init', home)}"
+        )
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
     ready = prepare_home(home, zone_of(invocation.environ), "strandline up")
     avoid_holes()
@@ -158,12 +163,13 @@ class Runs:
         return [*lines, *([f"  claim     {command}   (shows the codes again)"] if lines else [])]
 
     def _greeting(self, gateway: Composed, live: LiveSettings, web: str | None) -> Iterator[str]:
+        from gateway.app.health import strays
         from gateway.settings.secrets import secret_gaps
 
         yield from greeting(live.config, self.address, self.invocation, self.home)
         if web is not None:
             yield f"  page      {web}   ({self.invocation.command('web login', self.home)})"
-        for gap in secret_gaps(live.config.secret_sources(), live.environ):
+        for gap in (*secret_gaps(live.config.secret_sources(), live.environ), *strays(self.home, live.config)):
             yield f"  unusable  {gap}"
         if gateway.readiness.standby:
             yield "  standby   no agent is free for this gateway; it waits for one"

@@ -1,6 +1,6 @@
 """The agents that the operator's requests name, and the operator's access to them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from adapters.spoken import OWNER
@@ -15,6 +15,8 @@ class AgentDirectory:
     default: AgentId
     standby: bool = False
     """They have another gateway."""
+    configured: Collection[str] = ()
+    """The names of all agents in config.toml, those of other gateways too."""
 
     def __iter__(self) -> Iterator[Agent]:
         return iter(self.agents.values())

@@ -25,15 +25,13 @@ class JobOperator:
         agent, job_runner = self.agents.one_or_all(order.agent), self.job_runner
         job_schedule = job_runner.job_schedule
         if order.act == "list":
-            return CronAnswer(_rows(await job_schedule.all(agent), job_schedule.zone))
+            return CronAnswer(self._rows(await job_schedule.all(agent)))
         if order.act == "add":
             wish = Wish(
                 agent or self.agents.default, order.when, order.what, "you", order.zone, order.in_main, order.private
             )
             job = await job_schedule.add(wish)
-            return CronAnswer(
-                _rows([job], job_schedule.zone), outcome=f"job {job.id} added; {comes(job, job_schedule.zone)}"
-            )
+            return CronAnswer(self._rows([job]), outcome=f"job {job.id} added; {comes(job, job_schedule.zone)}")
         if order.number is None:
             raise StrandlineError("the number of a job is missing; strandline cron list shows them")
         match order.act:
@@ -51,6 +49,17 @@ class JobOperator:
                 rows = (RunRow(run.slot.astimezone(zone), run.state, run.turn, line) for run, line in lines)
                 return CronAnswer(runs=tuple(rows))
 
+    def _rows(self, jobs: Sequence[Job]) -> tuple[JobRow, ...]:
+        zone = self.job_runner.job_schedule.zone
+        lines = job_lines(jobs, zone, self._remark)
+        return tuple(_row(job, line, zone) for job, line in zip(jobs, lines, strict=True))
+
+    def _remark(self, agent: str) -> str:
+        configured = self.agents.configured
+        if agent not in configured:
+            return f"agent {agent} is not in config.toml, so it does not run"
+        return f"agent {agent}" if len(configured) > 1 else ""
+
 
 def jobs_status(jobs: Sequence[Job], zone: tzinfo) -> JobsStatus:
     """Return the state of *jobs*, which belong to one agent; times are in *zone*."""
@@ -59,10 +68,6 @@ def jobs_status(jobs: Sequence[Job], zone: tzinfo) -> JobsStatus:
     soonest = soonest and soonest.astimezone(zone)
     failing, stopped = sum(job.failures > 0 for job in coming), sum(not job.is_enabled for job in jobs)
     return JobsStatus(len(coming), soonest, failing, stopped)
-
-
-def _rows(jobs: Sequence[Job], zone: tzinfo) -> tuple[JobRow, ...]:
-    return tuple(_row(job, line, zone) for job, line in zip(jobs, job_lines(jobs, zone), strict=True))
 
 
 def _row(job: Job, line: str, zone: tzinfo) -> JobRow:

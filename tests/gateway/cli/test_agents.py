@@ -105,6 +105,7 @@ def test_a_removed_agent_is_put_away_and_can_come_back(at_home: Terminal) -> Non
     removed = at_home("agents", "remove", "work", "--yes")
     assert (removed.status, removed.err) == (0, "")
     assert "bindings removed with it: 1." in removed.out
+    assert "Its jobs stay listed and do not run" in removed.out
     away = at_home.home.removed / f"work-{today()}"
     assert (away / "workspace" / "memory.md").read_text() == "kept"
     text = at_home.home.config_file.read_text("utf-8")

@@ -284,6 +284,17 @@ def test_a_fault_in_the_program_keeps_its_traceback(at_home: Terminal, monkeypat
     assert raised.group_contains(ConnectionResetError)
 
 
+def test_a_home_that_lost_its_configuration_does_not_begin_anew(at_home: Terminal) -> None:
+    """A new one would close every channel; the line says where to get the earlier one, and how to begin anew."""
+    at_home.home.state_db.write_bytes(b"")
+    at_home.home.config_file.unlink()
+    failed = at_home("up")
+    assert failed.status == 2
+    assert f"{at_home.home.config_file} is missing" in failed.err
+    assert f"strandline init --home {at_home.home.path}" in failed.err
+    assert not at_home.home.config_file.exists()
+
+
 def test_a_locked_home_is_status_3(at_home: Terminal) -> None:
     """The owner is named, and nothing is composed."""
     with at_home.home.lock("somebody"):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.cli.status import memory_line
+from gateway.control.cron_wire import CronOrder
 from gateway.control.status_text import brief
 from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import SearchOrder
@@ -18,6 +19,7 @@ from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running
 from workspaces.access import AgentId
 from workspaces.memory.client import WorkerClient
+from workspaces.workspace import Workspace
 
 
 class SilentStore:
@@ -62,3 +64,25 @@ async def test_status_does_not_wait_for_a_memory_worker_that_hangs(tmp_path: Pat
             "memory: no answer within 0.1 s; searches read the files meanwhile"
         )
         assert "no answer within 0.1 s; searches read" in brief(state)
+
+
+async def test_an_agent_that_left_the_configuration_is_told_with_its_jobs(tmp_path: Path) -> None:
+    """Its files lie there, its jobs do not run; with several agents each job says whose it is."""
+    home = make_home(tmp_path / "home")
+    alone = home.config_file.read_text("utf-8")
+    home.write(home.config_file, f"{alone}[agents.garden]\n")
+    Workspace.create(home.agent("garden").workspace, AgentId("garden")).folder.close()
+    async with running(home) as app:
+        for agent in ("main", "garden"):
+            await app.operator.ask(CronOrder("add", agent, when="every day at 9:00", what="Look."))
+        first, second = (await app.operator.ask(CronOrder("list"))).jobs
+        assert ("(agent main)" in first.line, "(agent garden)" in second.line) == (True, True)
+        assert (await app.operator.ask(StatusOrder())).troubles == ()
+    home.write(home.config_file, alone)
+    async with running(home) as app:
+        first, second = (await app.operator.ask(CronOrder("list"))).jobs
+        assert "agent" not in first.line
+        assert "(agent garden is not in config.toml, so it does not run)" in second.line
+        (trouble,) = (await app.operator.ask(StatusOrder())).troubles
+        assert "agent garden has files in" in trouble
+        assert "strandline agents add garden" in trouble
