@@ -149,6 +149,8 @@ def _spoken(match: re.Match[str], _: date) -> TimeOfDay:
 
 _MINUTE_WORD = "|".join(words for number, words in _NUMBERS.items() if 10 <= int(number) < 60)
 _HALF_OF_DAY = r"(?P<half>[ap]\.?\s?m(?:\.|(?!\w)))"
+_LENGTH = r"\s?(?:hours|minutes|mins|days|weeks|months|years|stunden|minuten|tagen?|wochen|monaten?|jahren?)(?!\w)"
+"""Behind a number that is no hour: "by two hours"."""
 _OF_HOUR = r"(?:\s?(?:o'clock|uhr|heures?|h|uur|ore)(?!\w))"
 
 
@@ -179,7 +181,7 @@ def clock_forms() -> Iterator[Form]:
     yield re.compile(rf"{_AT}(?P<hour>\d{{1,2}})\.{minute}(?![\d.]){half}(?:\s?uhr)?"), _digital
     yield re.compile(rf"(?<![\d.,:-])(?P<hour>\d{{1,2}})\.{minute}\s?uhr(?!\w)"), _digital
     yield re.compile(rf"{_AT}(?P<hour>[01]\d|2[0-3]){minute}(?:\s?(?:h|hours|uhr))?(?![\w:.,-])"), _clock
-    yield re.compile(rf"{_AT}{hour}(?!\d|[.,:-]\d|\w){half}{_OF_HOUR}?"), _clock
+    yield re.compile(rf"{_AT}{hour}(?!\d|[.,:-]\d|\w|{_LENGTH}){half}{_OF_HOUR}?"), _clock
     yield re.compile(rf"{_AT}(?P<hour>\d{{1,2}})(?=[ap]\.?m|h(?!\w)|uhr){half}{_OF_HOUR}?"), _clock
     yield re.compile(rf"(?<![\w.,:-])(?P<hour>\d{{1,2}})\s{{0,2}}{_HALF_OF_DAY}"), _clock
     yield re.compile(rf"(?<![\w.,:-]){hour}\s?(?:uhr|o'clock|uur)(?!\w)"), _clock

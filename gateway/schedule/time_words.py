@@ -377,5 +377,10 @@ BARE = re.compile(rf"\s{{1,3}}\d{{1,2}}(?=\s{{0,3}}(?:[.!]?\Z|{WORDS['links']['s
 UNREAD_DATE, UNREAD_TIME = (re.compile(_DATES[each]) for each in ("unread_date", "unread_time"))
 _ORDINAL = re.compile(_DATES["ordinal"])
 _BEHIND = tuple((int(days), re.compile(words)) for days, words in WORDS["behind"].items())
-_FORMS = (*_repetitions(), *length_forms(), *clock_forms())
+_FORMS = (
+    (re.compile(WORDS["changes"]["hours"]), always(Unread.UNREAD)),
+    *_repetitions(),
+    *length_forms(),
+    *clock_forms(),
+)
 _DAY_FORMS = tuple(_day_forms())
