@@ -174,7 +174,12 @@ class WebAdapter(OwnerChannel[Reader]):
 
 
 def _is_same(one: PageMessage, other: PageMessage) -> bool:
-    """Tell whether both are the same message, or the same part of an answer, received twice."""
+    """Tell whether both are the same message, or the same part of an answer, received twice.
+
+    Only its last part has buttons; one that is delivered late begins with another text.
+    """
     if not one.turn or (one.kind, one.turn) != (other.kind, other.turn):
         return False
-    return one.kind is PageEventKind.SAID or one.text == other.text
+    return (
+        one.kind is PageEventKind.SAID or one.text == other.text or bool(one.buttons and one.buttons == other.buttons)
+    )

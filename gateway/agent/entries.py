@@ -45,6 +45,8 @@ class UserEntry:
     """Described in the text; its model was shown them in the turn in which they arrived."""
     is_house: bool = False
     """It stays on the owner's machines, as its chat or its text says."""
+    mark: str = ""
+    """By which the turn that answers it can be taken back; empty in journals of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -104,6 +104,7 @@ class App:
             operator=self.operator,
             job_runner=self.parts.job_runner,
             approvals=self.parts.approvals,
+            offers=self.parts.offers,
             zone=resources.home.zone.zone,
             now=resources.home.now,
         )

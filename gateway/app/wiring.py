@@ -308,7 +308,6 @@ class Parts:
     def turns(self) -> Turns:
         """The answering of messages: by commands first, then by the agents' models."""
         resources, home = self.resources, self._home
-        policy, receipts = home.routes.policy, self._config.signs.receipts
         return Turns(
             resources.agents,
             resources.sessions,
@@ -325,9 +324,14 @@ class Parts:
             voice=self.choices.voice,
             is_house=self.choices.is_house,
             chat_reader=partial(chat_reader, self._config.house),
-            offer=Offers(policy, receipts is not ReceiptLevel.OFF) if self._config.memory.undo_buttons else None,
-            receipts=receipts,
+            offer=self.offers,
+            receipts=self._config.signs.receipts,
         )
+
+    @cached_property
+    def offers(self) -> Offers | None:
+        tells_undone = self._config.signs.receipts is not ReceiptLevel.OFF
+        return Offers(self._home.routes.policy, tells_undone) if self._config.memory.undo_buttons else None
 
     def _committed(self, row: InboxRow, replies: list[OutboxRow]) -> None:
         self.outcomes.tell(row, replies)

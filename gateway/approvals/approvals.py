@@ -134,9 +134,8 @@ class Approvals:
 
         Raises ToolError when too many wait, and WorkspaceError for a text that is never stored.
         """
-        home = self._agents[AgentId(proposal.agent)]
         if proposal.after is not None and not is_of_jobs(proposal) and not is_outgoing(proposal):
-            home.workspace.check(PurePosixPath(proposal.path), proposal.after)
+            self._agents[AgentId(proposal.agent)].workspace.check(PurePosixPath(proposal.path), proposal.after)
         waiting = await self.waiting(AgentId(proposal.agent))
         same = next((change for change in waiting if change.proposal.change == proposal.change), None)
         if same is not None:
@@ -144,12 +143,7 @@ class Approvals:
         if len(waiting) >= MOST_WAITING:
             await self._store.count(TOO_MANY)
             raise ToolError(f"{MOST_WAITING} changes already wait for your owner; this one was not kept")
-        shown = words_of(proposal, self.job_schedule)
-        if shown is None:
-            shown = await home.run(difference, proposal.before, proposal.after)
-        if not self._may_carry(owner) and (has_tag(shown) or await home.run(home.workspace.holds_house)):
-            shown = _WITHHELD
-        expires_at = self._expiry()
+        shown, expires_at = await self._shown(proposal, owner), self._expiry()
 
         def notice(number: ChangeId) -> Outgoing:
             return Outgoing(owner, notice_of(number, proposal, shown, expires_at), buttons=decisions(number))
@@ -158,6 +152,22 @@ class Approvals:
         await self._store.count(f"approval_asked.{proposal.reason}")
         self._wake([row])
         return change.id
+
+    async def request(self, change: PendingChange, to: Address) -> Outgoing:
+        """Return the request for a decision about *change*, as it is shown at *to*."""
+        shown = await self._shown(change.proposal, to)
+        return Outgoing(
+            to, notice_of(change.id, change.proposal, shown, change.expires_at), buttons=decisions(change.id)
+        )
+
+    async def _shown(self, proposal: Proposal, to: Address) -> str:
+        """Return what *proposal* does, as far as the chat at *to* may carry it."""
+        home, shown = self._agents[AgentId(proposal.agent)], words_of(proposal, self.job_schedule)
+        if shown is None:
+            shown = await home.run(difference, proposal.before, proposal.after)
+        if not self._may_carry(to) and (has_tag(shown) or await home.run(home.workspace.holds_house)):
+            return _WITHHELD
+        return shown
 
 
 def decisions(number: int) -> tuple[Button, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from adapters.channel import Button, InboundMessage, Via
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Policy
-from gateway.agent.entries import OFFLINE, Entry, ResultEntry
+from gateway.agent.entries import OFFLINE, Entry, ResultEntry, UserEntry
 from gateway.agent.person_requests import Request
 from gateway.agent.receipts import ended_by, unfulfilled
 from gateway.commands.checkup import NAME as CHECKUP
@@ -44,8 +44,17 @@ class Offers:
     def __call__(self, message: InboundMessage, access: Access, entries: Sequence[Entry]) -> tuple[Button, ...]:
         """Return the buttons below the answer to *message*."""
         asker = Asker(access, self.policy.is_owner(message.address.channel, message.sender))
-        undone = _fulfilling(message, asker, entries) if self.tells_undone else ()
+        undone = _fulfilling(source_of(message), asker, entries) if self.tells_undone and _is_said(message) else ()
         return undone or buttons_for(message, asker, entries)
+
+    def again(self, access: Access, entries: Sequence[Entry]) -> tuple[Button, ...]:
+        """Return the buttons below an answer to the owner, by the *entries* of its turn alone."""
+        said = next((entry for entry in entries if isinstance(entry, UserEntry)), None)
+        if said is None or said.is_ours or not said.mark:
+            return ()
+        asker = Asker(access, is_owner=True)
+        undone = _fulfilling(said.source, asker, entries) if self.tells_undone else ()
+        return undone or _buttons(said.mark, asker, entries)
 
 
 def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
@@ -53,23 +62,29 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
 
     They are for people who may press them, and one row at most. Correct is offered for a single passage only.
     """
-    if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
+    return _buttons(mark_of(message), asker, entries) if _is_said(message) else ()
+
+
+def _is_said(message: InboundMessage) -> bool:
+    """Return whether a person wrote *message*."""
+    return not is_inner(message) and message.via is not Via.AGENT
+
+
+def _buttons(mark: str, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
+    if not asker.may_run(Who.CHAT):
         return ()
     results = [entry for entry in entries if isinstance(entry, ResultEntry) and not entry.is_error]
-    if asker.may_run(Who.MAIN) and (deciding := _choosing(entries) or _deciding(message, results)):
+    if asker.may_run(Who.MAIN) and (deciding := _choosing(entries) or _deciding(mark, results)):
         return deciding
     found = [_RECEIPT.fullmatch(result.text.strip()) for result in results if result.name in _WRITERS]
     done = [receipt["did"] for receipt in found if receipt]
     if not done:
         return ()
-    undo = Button("Undo", f"/undo {mark_of(message)}")
+    undo = Button("Undo", f"/undo {mark}")
     if any(receipt["more"] for receipt in found if receipt) and asker.may_run(Who.MAIN):
-        mark = mark_of(message)
         answers = (("Replaces it", ""), ("Both hold", " no"), ("Later", " later"))
         return (*(Button(label, f"/replaces {mark}{answer}") for label, answer in answers), undo)
-    return (
-        (undo, Button("Correct", f"/correct {mark_of(message)}")) if done != ["Deleted"] and len(done) == 1 else (undo,)
-    )
+    return (undo, Button("Correct", f"/correct {mark}")) if done != ["Deleted"] and len(done) == 1 else (undo,)
 
 
 def _choosing(entries: Sequence[Entry]) -> tuple[Button, ...]:
@@ -77,10 +92,10 @@ def _choosing(entries: Sequence[Entry]) -> tuple[Button, ...]:
     return tuple(Button(moment, command) for moment, command in offered_moments(entries).items())
 
 
-def _deciding(message: InboundMessage, results: Sequence[ResultEntry]) -> tuple[Button, ...]:
+def _deciding(mark: str, results: Sequence[ResultEntry]) -> tuple[Button, ...]:
     """Return the buttons below an answer of the check-up: to decide about what it shows, and to undo what it did."""
     said = next((result.text for result in results if result.name == f"/{CHECKUP}"), "")
-    undo = (Button("Undo", f"/undo {mark_of(message)}"),) if said.startswith("Corrected in ") else ()
+    undo = (Button("Undo", f"/undo {mark}"),) if said.startswith("Corrected in ") else ()
     proposed = OFFERED.search(said)
     if proposed is None:
         return undo
@@ -88,13 +103,12 @@ def _deciding(message: InboundMessage, results: Sequence[ResultEntry]) -> tuple[
     return (*(Button(label, f"/{CHECKUP} {act} {proposed['mark']}") for label, act in decisions), *undo)
 
 
-def _fulfilling(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
-    """Return the button that does what *message* asked for and its turn did not; pure."""
-    if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT) or offered_moments(entries):
+def _fulfilling(source: str, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
+    """Return the button that does what the message of *source* asked for and its turn did not; pure."""
+    if not asker.may_run(Who.CHAT) or offered_moments(entries):
         return ()
     skipped = frozenset() if asker.may_run(Who.MAIN) else _OF_JOBS
     if ended_by(entries) == OFFLINE:
         skipped |= {Request.REMIND}  # it tried with the same words
     labels = [LABELS[each] for each in unfulfilled(entries) if each in LABELS and each not in skipped]
-    mark = source_of(message).partition(".")[0]
-    return (Button(labels[0], f"/{NAME} {mark}"),) if labels else ()
+    return (Button(labels[0], f"/{NAME} {source.partition('.')[0]}"),) if labels else ()

@@ -99,6 +99,8 @@ class Outgoing:
 
 NOTICE_PREFIX = "notice:"
 """Prefix of the turn id of a reply that no turn made; the notice's key follows."""
+CHANGE_PREFIX = f"{NOTICE_PREFIX}change:"
+"""The same of a request for a decision about a change, whose number follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,11 @@ class PendingChange:
     created_at: datetime
     expires_at: datetime
     state: ChangeState
+
+    @property
+    def notice(self) -> TurnId:
+        """The turn id of the notice that asks the owner to decide."""
+        return TurnId(f"{CHANGE_PREFIX}{self.id}")
 
 
 @dataclass(frozen=True, slots=True)

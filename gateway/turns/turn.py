@@ -283,8 +283,8 @@ class Turn:
         is_outside = entry.from_outside or await self._quotes_others(message)
         at = row.received_at if row.message.via is Via.EDIT else entry.at
         is_house = is_house or has_tag(entry.text)  # in a file's name, or in the words that a group said before
-        entry = replace(entry, at=at, source=source_of(row.message), pictures=taken.pictures, is_house=is_house)
-        return replace(entry, from_outside=is_outside)
+        entry = replace(entry, at=at, source=source_of(row.message), mark=mark_of(row.message), is_house=is_house)
+        return replace(entry, pictures=taken.pictures, from_outside=is_outside)
 
     async def _quotes_others(self, message: InboundMessage) -> bool:
         """Return whether *message* of the owner's own chat quotes words of our bot that may be others'."""

@@ -22,11 +22,12 @@ from adapters.web import CHANNEL, PageEvent, PageEventKind, PageMessage, Sign, W
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import Entry, ReplyEntry
 from gateway.agent.receipts import LEAD, ReceiptLevel, parted, receipt_line
+from gateway.commands.offers import Offers
 from gateway.control.agents import terminal_access
 from gateway.delivery.outgoing_files import enclosed_by
 from gateway.errors import StoreError
 from gateway.runtime.escape import visible
-from gateway.stores.rows import NOTICE_PREFIX, Enclosure, TurnId
+from gateway.stores.rows import CHANGE_PREFIX, NOTICE_PREFIX, Enclosure, TurnId
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Transcript
 from gateway.turns.presence import Presence
@@ -82,6 +83,8 @@ class ChatPages:
     waiting: WaitingMessages
     menu: Callable[[], Sequence[MenuEntry]]
     """Returns the commands that the owner may give in a message."""
+    offers: Offers | None = None
+    """Knows the buttons of an answer; `None` for none."""
     receipts: ReceiptLevel = ReceiptLevel.OFF
     """How much of what a turn did is shown below its answer."""
 
@@ -144,6 +147,7 @@ class ChatPages:
             for event in await self._missed_events(adapter, last):
                 yield event
             while not heard.is_over:
+                await self.waiting.ask(adapter)
                 if (unread := [each.account for each in self._pages() if each.has_unread]) != marked:
                     yield _sse("unread", {"agents": unread}, None)
                     marked = unread
@@ -175,19 +179,22 @@ class ChatPages:
 
         `has_earlier` tells whether something was said before it.
 
-        No conversation stores notices: only recent ones of this page are left.
+        No conversation stores notices: only recent ones of this page are left, and requests that wait for a decision.
         """
-        agent = AgentId(adapter.account)
+        agent, asked = AgentId(adapter.account), await self.waiting.ask(adapter)
         transcript = await self.conversation(agent)
         said = [*page_messages(transcript.records)]
-        buttons = {each.turn: each.buttons for each in adapter.recent if each.kind is PageEventKind.ANSWER}
-        said = [replace(each, buttons=buttons.get(each.turn, each.buttons)) for each in said]
-        notices = (each for each in adapter.recent if each.turn.startswith(NOTICE_PREFIX))
+        notices = [
+            replace(each, buttons=()) if each.turn.startswith(CHANGE_PREFIX) and each.turn not in asked else each
+            for each in adapter.recent
+            if each.turn.startswith(NOTICE_PREFIX)
+        ]
         every = sorted((*said, *notices), key=lambda each: each.at)
+        shown = [each for each in every[:-SHOWN_OF_THE_PAST] if each.turn in asked] + every[-SHOWN_OF_THE_PAST:]
         known = {each.turn for each in said}
         waiting = [each for each in await self.waiting.of(agent) if each.turn not in known]
         messages = [
-            *[await self._message_json(each, transcript, agent) for each in every[-SHOWN_OF_THE_PAST:]],
+            *[await self._message_json(each, transcript, agent) for each in shown],
             *[{**await self._message_json(each, transcript, agent), "waits": True} for each in waiting],
         ]
         return {"messages": messages, "has_earlier": len(every) > SHOWN_OF_THE_PAST}
@@ -222,16 +229,18 @@ class ChatPages:
         shown["text"], receipt = parted(told.text)
         records = transcript.records.of(TurnId(told.turn))
         replies = [each.at for each in records if isinstance(each.entry, ReplyEntry)]
+        buttons = told.buttons
         if replies:  # given while no page was open, it is delivered later
             shown["at"] = replies[-1].isoformat()
             entries = [each.entry for each in records if isinstance(each.entry, Entry)]
             receipt = receipt or receipt_line(entries, terminal_access(agent), self.receipts)
+            buttons = buttons or (self.offers.again(terminal_access(agent), entries) if self.offers else ())
         return {
             **shown,
             "html": await asyncio.to_thread(to_html, shown["text"]),
             "receipt": to_html(receipt.removeprefix(LEAD)),
             "files": [_file_json(each) for each in enclosed_by(records, agent)],
-            "buttons": [asdict(button) for button in told.buttons],
+            "buttons": [asdict(button) for button in buttons],
             "sources": [memory.citation for memory in transcript.used_by(TurnId(told.turn))],
         }
 

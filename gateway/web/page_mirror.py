@@ -15,6 +15,7 @@ from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.entries import HALTED, NO_REPLY, EnclosedEntry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.receipts import without_imitations
 from gateway.agent.tools.notify import notified_texts
+from gateway.approvals.approvals import Approvals
 from gateway.inbound.edits import source_of
 from gateway.inbound.outcomes import Outcome
 from gateway.stores.ports import Inbox
@@ -71,13 +72,14 @@ def _said_text(message: InboundMessage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WaitingMessages:
-    """The owner's messages that were accepted and have no answer yet."""
+    """Messages that wait: the owner's for an answer, and requests for the owner's decision."""
 
     inbox: Inbox
     routes: Routes
+    approvals: Approvals
 
     async def of(self, agent: AgentId) -> list[PageMessage]:
-        """Return those to *agent*, oldest first, of every channel whose conversation its page shows."""
+        """Return the owner's to *agent*, oldest first, of every channel whose conversation its page shows."""
         key = SessionKey(agent, SessionType.MAIN)
         rows = [row for row in await self.inbox.waiting() if route(row.message, self.routes).key == key]
         return [
@@ -85,6 +87,17 @@ class WaitingMessages:
             for row in rows
             if not is_inner(row.message)
         ]
+
+    async def ask(self, adapter: WebAdapter) -> frozenset[str]:
+        """Show the requests that wait for a decision, of whatever chat; return the ids of their notices."""
+        waiting = {each.notice: each for each in await self.approvals.waiting(AgentId(adapter.account))}
+        known = {each.turn for each in adapter.recent}
+        for notice, change in waiting.items():
+            if notice not in known:
+                asked = await self.approvals.request(change, adapter.address)
+                told = PageMessage(PageEventKind.ANSWER, asked.text, change.created_at, notice, asked.buttons)
+                adapter.tell(told)
+        return frozenset(waiting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from gateway.agent.agent import Agent
 from gateway.approvals.approvals import Approvals
 from gateway.automation.job_runner import JobRunner
 from gateway.channels.telegram import TelegramSettings
+from gateway.commands.offers import Offers
 from gateway.commands.promises import Promises
 from gateway.commands.promises import promises_of as read_promises
 from gateway.config import Config
@@ -68,6 +69,8 @@ class WebResources:
     operator: OperatorApi
     job_runner: JobRunner
     approvals: Approvals
+    offers: Offers | None
+    """Knows the buttons of an answer; `None` for none."""
     zone: tzinfo
     """The owner's."""
     now: Callable[[], datetime]
@@ -93,10 +96,15 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         (config.web.public_url or "").startswith("https:"),
     )
     entrance = Login(resources.sign_ins, tuple(resources.agents), is_tls)
-    waiting = WaitingMessages(resources.inbox, resources.routes)
-    signs = config.signs.receipts
     chat = ChatPages(
-        entrance, resources.adapters, resources.presence, resources.sessions, waiting, resources.menu, signs
+        entrance,
+        resources.adapters,
+        resources.presence,
+        resources.sessions,
+        WaitingMessages(resources.inbox, resources.routes, resources.approvals),
+        resources.menu,
+        resources.offers,
+        config.signs.receipts,
     )
     frame = ViewFrame(entrance, resources.operator, resources.zone, resources.now)
 

@@ -9,7 +9,7 @@ from gateway.stores.codec import PROPOSALS, change_row, encode_time
 from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import outbox_arguments, queued_row, score
 from gateway.stores.rows import (
-    NOTICE_PREFIX,
+    CHANGE_PREFIX,
     ChangeId,
     ChangeState,
     OutboxRow,
@@ -37,7 +37,7 @@ class RedisChanges:
         now = self.clock.now()
         (id_,) = await self.link.run("number_change")
         change = ChangeId(int(id_))
-        turn, (chat, told) = TurnId(f"{NOTICE_PREFIX}change:{change}"), outbox_arguments(notice(change))
+        turn, (chat, told) = TurnId(f"{CHANGE_PREFIX}{change}"), outbox_arguments(notice(change))
         full, bare = PROPOSALS.encode(proposal), PROPOSALS.encode(replace(proposal, before=None, after=None))
         times = encode_time(now), encode_time(expires_at), score(expires_at)
         (reply,) = await self.link.run("propose", change, full, bare, *times, self.agents[0], turn, chat, told)

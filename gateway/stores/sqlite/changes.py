@@ -9,14 +9,12 @@ from gateway.runtime.clock import Clock
 from gateway.stores.codec import PROPOSALS, change_row, encode_time
 from gateway.stores.rows import (
     APPROVAL_EXPIRED,
-    NOTICE_PREFIX,
     ChangeId,
     ChangeState,
     OutboxRow,
     Outgoing,
     PendingChange,
     Proposal,
-    TurnId,
 )
 from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 from gateway.stores.sqlite.ledger import count
@@ -58,7 +56,7 @@ class SqliteChanges:
         )
         (row,) = inserted.fetchall()
         change = change_row(row, now)
-        return change, enqueue(TurnId(f"{NOTICE_PREFIX}change:{change.id}"), notice(change.id), now, db)
+        return change, enqueue(change.notice, notice(change.id), now, db)
 
     @transaction
     def waiting(self, db: sqlite3.Connection) -> Sequence[PendingChange]:
