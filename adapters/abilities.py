@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from adapters.channel import (
     Address,
     Attachment,
@@ -127,8 +129,7 @@ class Moves(Protocol):
         """Call *tell* from now on with the address and the new id of a chat that moved, each time one is seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedGroup:
+class JoinedGroup(Struct, frozen=True):
     """A group that our bot was added to."""
 
     address: Address

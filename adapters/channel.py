@@ -16,6 +16,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from msgspec import Struct
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -183,8 +185,7 @@ class EntityType(StrEnum):
     EXPANDABLE_BLOCKQUOTE = "expandable_blockquote"
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Struct, frozen=True):
     """A formatted range of a `Body`; offset and length are in UTF-16 code units, as in Telegram's API."""
 
     type: EntityType
@@ -194,16 +195,14 @@ class Entity:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """A file to send."""
 
     name: str
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """Content of one platform message; it fits the platform's limits."""
 
     text: str
@@ -221,8 +220,7 @@ class Button:
     """Such as `/approve 3`: at most 64 bytes of UTF-8, Telegram's limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutboundMessage:
+class OutboundMessage(Struct, frozen=True):
     """One message to send: a whole answer, or a part of a long one."""
 
     address: Address
@@ -235,8 +233,7 @@ class OutboundMessage:
     """Id of the turn or notice that it belongs to: for the owner's page, which shows conversations as stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """The platform's receipt."""
 
     message_id: str

@@ -6,10 +6,10 @@ The sender waits until a message is durable. Messages are passed on in order, on
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, NoReturn, TypeVar
 
+from msgspec import Struct
 from uuid_utils import uuid7
 
 from adapters.channel import Address, Attachment, ChannelUnavailableError, ChatKind, InboundMessage, Receive, Sender
@@ -21,8 +21,7 @@ OWNER = Sender(id="0", name="owner")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class _SpokenText:
+class _SpokenText(Struct, frozen=True):
     message: InboundMessage
     durable: asyncio.Future[str | None]
     """Result: the reason for a refusal, if it was refused."""

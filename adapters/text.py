@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from msgspec import structs
 from telegramify_markdown import MessageEntity, RenderConfig, convert
 
 from adapters.channel import Body, Entity, EntityType, Upload
@@ -60,7 +61,7 @@ def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
         text, found = _formatted_block(block)
         if text.strip():
             gap = ("\n\n" if block.is_apart else "\n") if pieces else ""
-            entities += [replace(entity, offset=entity.offset + offset + len(gap)) for entity in found]
+            entities += [structs.replace(entity, offset=entity.offset + offset + len(gap)) for entity in found]
             pieces += [gap, text]
             offset += len(gap) + units(text)
     return list(split("".join(pieces), entities, limit))

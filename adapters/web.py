@@ -8,9 +8,10 @@ import secrets
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
+
+from msgspec import Struct
 
 from adapters.channel import (
     Address,
@@ -34,8 +35,7 @@ class PageEventKind(StrEnum):
     ANSWER = "answer"
 
 
-@dataclass(frozen=True, slots=True)
-class PageMessage:
+class PageMessage(Struct, frozen=True):
     """A message or an answer, as shown by a page."""
 
     kind: PageEventKind
@@ -46,8 +46,7 @@ class PageMessage:
     buttons: tuple[Button, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PageEvent:
+class PageEvent(Struct, frozen=True):
     """An event of the running gateway."""
 
     number: int

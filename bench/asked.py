@@ -60,8 +60,7 @@ class AskedQuestion:
     """The same by statement, where the format tells them apart: the older and the newer one, or two that disagree."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedConversation(PlacedConversation):
+class AskedConversation(PlacedConversation, frozen=True):
     """One conversation of a benchmark as an agent's notes, with questions about them."""
 
     questions: tuple[AskedQuestion, ...] = ()

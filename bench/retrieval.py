@@ -7,7 +7,7 @@ are only measured.
 import random
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from hashlib import blake2b
 from itertools import chain
@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from statistics import fmean
 
 import numpy as np
+from msgspec import structs
 
 from bench.aids import NOBODY, Aids
 from bench.asked import CHAT, AskedConversation, read_beam, read_locomo, read_realtalk
@@ -145,7 +146,7 @@ class Bench:
     def found(self, text: str, limit: int) -> list[MatchingEntry]:
         """Return the results of a search as shipped, with the parts of their scores."""
         return Finder(self._engine, self._manifest, self._embedder, self._vectors).find(
-            replace(self._asked(text), limit=limit)
+            structs.replace(self._asked(text), limit=limit)
         )
 
     def rerank(self, text: str) -> list[Entry]:
@@ -196,7 +197,9 @@ class Bench:
     def _all(self, text: str) -> tuple[Scores, list[Entry]]:
         """Score every entry: a baseline must not suffer from a short list."""
         request = Finder(self._engine, self._manifest, self._embedder).request(self._asked(text))
-        scores = self._engine.score(replace(request, tokens=None), np.array(sorted(self._manifest.points), np.int64))
+        scores = self._engine.score(
+            structs.replace(request, tokens=None), np.array(sorted(self._manifest.points), np.int64)
+        )
         ids = scores.ids.tolist()
         known = self._engine.entries(ids)
         return scores, [known[id_] for id_ in ids]

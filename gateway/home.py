@@ -5,8 +5,9 @@ import os
 import pwd
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from gateway.errors import HomeLockedError, StoreError
 from workspaces.folder_lock import FolderLockedError, folder_lock
@@ -16,8 +17,7 @@ FILE_MODE = 0o600
 DISABLED_CODE = "disabled-code.json"
 
 
-@dataclass(frozen=True, slots=True)
-class AgentHome:
+class AgentHome(Struct, frozen=True):
     root: Path
 
     @property
@@ -61,8 +61,7 @@ class AgentHome:
         return self.root / "index"
 
 
-@dataclass(frozen=True, slots=True)
-class ControlFile:
+class ControlFile(Struct, frozen=True):
     """Connection data of the gateway that owns a home."""
 
     address: str
@@ -74,8 +73,7 @@ class ControlFile:
         return f"ControlFile(address={self.address!r}, pid={self.pid})"
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Struct, frozen=True):
     """The folder of one gateway; `~/.strandline` by default."""
 
     path: Path
@@ -267,7 +265,7 @@ class Home:
     @contextmanager
     def announced(self, control: ControlFile) -> Iterator[None]:
         """Publish the connection data of this process, which owns the home."""
-        self.write(self.control_file, json.dumps(asdict(control)))
+        self.write(self.control_file, json.dumps(structs.asdict(control)))
         try:
             yield
         finally:

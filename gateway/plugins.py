@@ -5,11 +5,12 @@ Strandline's own is used; among strangers none is, as the order of installed pac
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, distributions
 from types import MappingProxyType
 from typing import TypeVar
+
+from msgspec import Struct
 
 from gateway.errors import ConfigError, PluginError
 
@@ -27,8 +28,7 @@ MODELS = "strandline.models"
 TOOLS = "strandline.tools"
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """One name of a group, and every entry point that claims it."""
 
     group: str

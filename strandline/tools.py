@@ -1,8 +1,8 @@
 """Tools of your own: a function that returns them, registered as an entry point of `strandline.tools`."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
 
+from msgspec import structs
 from pydantic import Field
 
 from gateway.agent.tools import tool as tools
@@ -28,4 +28,4 @@ def tool(
     Pass `sends=False` for a function that passes its arguments on to nobody: otherwise its calls wait for the owner
     in turns that have read others' words.
     """
-    return replace(tools.tool(function, sends=sends), sessions=frozenset(sessions))
+    return structs.replace(tools.tool(function, sends=sends), sessions=frozenset(sessions))

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import certifi
@@ -76,9 +76,8 @@ def patient_turns() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S", "ALIVE_WITHIN_S"):
             patch.setattr(f"workspaces.memory.source_index.{patience}", PATIENCE_S)
-        defaults = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": PATIENCE_S}
         patch.setattr("gateway.agent.mcp.server.PATIENCE_S", PATIENCE_S)
-        patch.setattr(RecallSettings.__init__, "__defaults__", tuple(defaults.values()))
+        patch.setattr("gateway.app.agents.RecallSettings", partial(RecallSettings, deadline_s=PATIENCE_S))
         yield
 
 

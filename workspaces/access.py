@@ -5,13 +5,14 @@ derived from the path, never from a text.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Never, NewType
 from urllib.parse import unquote
+
+from msgspec import Struct, structs
 
 AgentId = NewType("AgentId", str)
 Scope = NewType("Scope", str)
@@ -58,8 +59,7 @@ class Locality(StrEnum):
     ELSEWHERE = "elsewhere"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """Read and write permissions of one turn.
 
     Computed in one place when a turn starts, from facts stated by the platform, and required by every reader; it has no
@@ -83,6 +83,8 @@ class Access:
     def __reduce__(self) -> Never:
         raise TypeError("Access is computed for each turn and never stored")
 
+    __copy__ = __reduce__
+
 
 def owner_access(agent: AgentId, via: str, grants: frozenset[Grant] = frozenset()) -> Access:
     """Return the owner's full access to *agent*, outside a turn; *via* names the cause, such as `terminal:owner`."""
@@ -91,7 +93,7 @@ def owner_access(agent: AgentId, via: str, grants: frozenset[Grant] = frozenset(
 
 def read_by(access: Access, reader: Locality, *, is_house: bool = False) -> Access:
     """Return *access* for a turn whose texts *reader* reads; *is_house* adds the mark of the conversation."""
-    return replace(access, reader=reader, is_house=access.is_house or is_house)
+    return structs.replace(access, reader=reader, is_house=access.is_house or is_house)
 
 
 def may_know(reader: Locality, *, is_house: bool) -> bool:
@@ -107,8 +109,7 @@ def reader_in(chat: Locality, model: Locality) -> Locality:
     return model if chat is Locality.HERE else chat
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(Struct, frozen=True):
     """One row of the matrix, with a turn's grants applied."""
 
     files: frozenset[str]
@@ -186,11 +187,13 @@ def rights(access: Access) -> Rights:
     row = _MATRIX[access.session_type]
     match access.session_type:
         case SessionType.GROUP if Grant.USER_FILE_IN_GROUPS in access.grants:
-            return replace(row, files=row.files | _USER)
+            return structs.replace(row, files=row.files | _USER)
         case SessionType.HEARTBEAT if Grant.FULL_HEARTBEAT in access.grants:
-            return replace(row, files=row.files | _MATRIX[SessionType.MAIN].files, memory_in_prompt=True)
+            return structs.replace(row, files=row.files | _MATRIX[SessionType.MAIN].files, memory_in_prompt=True)
         case SessionType.CRON if Grant.PRIVATE_JOB in access.grants:
-            return replace(row, private=True, own_scope=True, memory_tools=True, writes=True, memory_in_prompt=True)
+            return structs.replace(
+                row, private=True, own_scope=True, memory_tools=True, writes=True, memory_in_prompt=True
+            )
         case _:
             return row
 

@@ -4,8 +4,9 @@ import hashlib
 import mimetypes
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from workspaces.access import Access, attachments_folder
 from workspaces.errors import NoSuchFileError, TooLargeError
@@ -21,8 +22,7 @@ _LONGEST = 60
 _KEPT = frozenset("._-()")
 
 
-@dataclass(frozen=True, slots=True)
-class DownloadedFile:
+class DownloadedFile(Struct, frozen=True):
     """A downloaded file, not yet in the workspace."""
 
     place: Path

@@ -1,12 +1,11 @@
 """Exponential backoff."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 _MOST_DOUBLINGS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(Struct, frozen=True):
     """Delays between the attempts of one operation: doubled after each failure in a row, up to the longest."""
 
     first_s: float

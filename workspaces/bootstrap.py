@@ -6,6 +6,8 @@ from datetime import date, timedelta
 from itertools import groupby
 from pathlib import PurePosixPath
 
+from msgspec import Struct
+
 from workspaces.access import Access, may_read, may_show, rights
 from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
 from workspaces.file_slot import Identity
@@ -40,8 +42,7 @@ class BootstrapFile:
     """A form without an entry: a prompt names it and holds no text of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownExtent:
+class ShownExtent(Struct, frozen=True):
     """How much of a lasting file a prompt shows; lengths in characters."""
 
     name: str

@@ -2,14 +2,14 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 _CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2}))?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class CitedLines:
+class CitedLines(Struct, frozen=True):
     """Lines of a note or of a conversation, in the form that a citation names them."""
 
     path: str

@@ -8,8 +8,9 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from workspaces.errors import BadPathError, FileChangedError, NotDurableError, NotTextError, TooLargeError
 from workspaces.fault_points import Checkpoint, unchecked
@@ -29,16 +30,14 @@ _TICK_S = 0.01
 """Longest clock tick of file system timestamps (Linux: 1 to 10 ms)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """A file's identity in the operating system, independent of its name."""
 
     device: int
     inode: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
+class FileContent(Struct, frozen=True):
     data: bytes
     digest: str
     """SHA-256 of `data`, in hex."""
@@ -49,8 +48,7 @@ class FileContent:
     """Time of the last change, by the system's clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(Struct, frozen=True):
     """Lines appended to a file."""
 
     line: int
@@ -61,8 +59,7 @@ class Appended:
     """The file afterwards, read back."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileSlot:
+class FileSlot(Struct, frozen=True):
     """A name in an open folder. OSError passes through its methods; the folder's owner translates it."""
 
     folder: int

@@ -9,11 +9,11 @@ import stat
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
+from msgspec import Struct, field
 
 from workspaces.errors import (
     BadPathError,
@@ -43,8 +43,7 @@ _LOCK_TIMEOUT_S = 10.0
 _APPEND_TRIES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FileCaps:
+class FileCaps(Struct, frozen=True):
     """Size limits of a workspace; the defaults are ours."""
 
     file_bytes: int = 2 * 1024 * 1024
@@ -57,8 +56,7 @@ class FileCaps:
 DEFAULT_CAPS = FileCaps()
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A change made through a folder."""
 
     path: PurePosixPath
@@ -67,8 +65,7 @@ class Written:
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteAttempt:
+class WriteAttempt(Struct, frozen=True):
     """A change through a folder, or an attempt at one, that is over."""
 
     path: PurePosixPath

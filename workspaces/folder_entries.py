@@ -4,8 +4,9 @@ import os
 import shlex
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from workspaces.file_slot import Identity, identity_of, is_plain
 
@@ -13,16 +14,14 @@ SHOWN = 5
 """Most paths listed in one message; our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
+class FolderEntry(Struct, frozen=True):
     name: str
     is_folder: bool
     size: int
     """In bytes; 0 for a folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(Struct, frozen=True):
     path: PurePosixPath
     size: int
     mtime_ns: int
@@ -37,8 +36,7 @@ def found_file(path: PurePosixPath, facts: os.stat_result) -> FoundFile:
     return FoundFile(path, facts.st_size, facts.st_mtime_ns, identity_of(facts))
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """A name that is neither read nor changed."""
 
     path: PurePosixPath

@@ -6,8 +6,9 @@ heading it covers the section. `house: true` at the beginning of a file, between
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from workspaces.access import ATTACHMENTS_OF_HOUSE, Locality, may_know
 from workspaces.line_ranges import line_ranges
@@ -125,8 +126,7 @@ def projected(present: str | None, make: Make, reader: Locality) -> str | None:
     return restored(present, make(blanked(present, stays)) or "", stays)
 
 
-@dataclass(frozen=True, slots=True)
-class HouseFolders:
+class HouseFolders(Struct, frozen=True):
     """The folders of a workspace whose files carry the mark."""
 
     folders: tuple[PurePosixPath, ...] = ()

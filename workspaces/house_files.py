@@ -1,8 +1,9 @@
 """Files of a workspace whose text stays, in part or as a whole, on the owner's machines."""
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import PurePosixPath
+
+from msgspec import structs
 
 from workspaces.access import Access, Locality, Scope, may_know, scope_of
 from workspaces.errors import WorkspaceError
@@ -53,7 +54,7 @@ class HouseFiles:
             return None
         text = None if entry.is_folder or entry.size > _LARGEST else self._text(place)
         shown = None if text is None else self.shown(place, text, access)
-        return entry if shown is None or shown == text else replace(entry, size=len(shown.encode()))
+        return entry if shown is None or shown == text else structs.replace(entry, size=len(shown.encode()))
 
     def _text(self, place: PurePosixPath) -> str | None:
         with suppress(WorkspaceError, UnicodeDecodeError):

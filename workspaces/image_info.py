@@ -5,7 +5,8 @@ Only the necessary header fields are read, and nothing is decoded: JPEG (ITU T.8
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 """JPEG markers with the size."""
@@ -18,8 +19,7 @@ _MOST_MARKERS = 10_000
 _MASK14 = 0x3FFF
 
 
-@dataclass(frozen=True, slots=True)
-class PictureFacts:
+class PictureFacts(Struct, frozen=True):
     """Header data of a picture."""
 
     mime: str

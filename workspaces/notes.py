@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from workspaces.access import PRIVATE, Access, rights, scope_folder
 from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
@@ -16,8 +17,7 @@ _TIMED = re.compile(r"- \d\d:\d\d ")
 _LEAD, _CONTINUED = len("- 09:05 "), "  "
 
 
-@dataclass(frozen=True, slots=True)
-class NoteReceipt:
+class NoteReceipt(Struct, frozen=True):
     """Location of a note, as read back from disk."""
 
     path: PurePosixPath

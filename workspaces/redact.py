@@ -4,7 +4,8 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.tokens import UNSPACED
@@ -31,8 +32,7 @@ _ESCAPE = re.compile(r'\\["\\/bfnrt]')
 _COMMAND = re.compile(r"(?P<name>/\w{1,32}(?:@\w{1,32})?)\s+(?P<words>\S.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(Struct, frozen=True):
     """Folded words of a text, and their positions."""
 
     words: tuple[str, ...]

@@ -6,7 +6,8 @@ wrote, or the place from which it removed some, nothing is done and EditError is
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from workspaces.errors import EditError
 from workspaces.line_ranges import line_ranges
@@ -18,8 +19,7 @@ _HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(\s|$)")
 _TOUCHED = "it has changed there since, so nothing was written"
 
 
-@dataclass(frozen=True, slots=True)
-class _Hunk:
+class _Hunk(Struct, frozen=True):
     """Lines removed by a change, and the lines in their place."""
 
     old: Sequence[str]
@@ -28,8 +28,7 @@ class _Hunk:
     """The number, from 0, of the first line of `new` in the text after the change."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ChangedLines:
+class _ChangedLines(Struct, frozen=True):
     """Lines written by a change that belong together: a list item, or a stretch of prose."""
 
     at: int

@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
-from functools import cache
 from operator import is_
 from typing import TypeVar, cast
 from urllib.parse import quote, quote_plus
 from weakref import WeakValueDictionary
+
+from workspaces.records import field_names, is_constant, is_record, with_fields
 
 T = TypeVar("T")
 
@@ -137,15 +137,15 @@ def _redact_value(value: object) -> object:
         case str():
             return redact(value) if type(value) is str else value
         case tuple() | list():
-            changed = [_redact_member(each) for each in value]
-            return value if all(map(is_, value, changed)) else type(value)(changed)
+            members = [_redact_member(each) for each in value]
+            return value if all(map(is_, value, members)) else type(value)(members)
         case dict():
             pairs = {name: _redact_value(each) for name, each in value.items()}
             return value if all(map(is_, value.values(), pairs.values())) else pairs
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            parts = ((name, getattr(value, name)) for name in _names(type(value)))
+        case _ if is_record(value):
+            parts = ((name, getattr(value, name)) for name in field_names(type(value)))
             other = {name: new for name, part in parts if (new := _redact_value(part)) is not part}
-            return replace(value, **other) if other else value
+            return with_fields(value, other) if other else value
         case _:
             return value
 
@@ -154,20 +154,9 @@ def _redact_member(value: object) -> object:
     if _known.clean.get(id(value)) is value:
         return value
     clean = _redact_value(value)
-    if clean is value and _is_constant(value):
+    if clean is value and is_constant(value):
         _known.clean[id(value)] = value
     return clean
-
-
-def _is_constant(value: object) -> bool:
-    """Tell whether *value* never changes, and can be referred to without being kept."""
-    facts = getattr(value, "__dataclass_params__", None)
-    return facts is not None and facts.frozen and hasattr(value, "__weakref__")
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind) if each.init)
 
 
 def is_guarded(secret: str) -> bool:

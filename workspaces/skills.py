@@ -1,8 +1,9 @@
 """An agent's skills: instructions for one kind of task each, read by a turn when needed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError, WorkspaceError
@@ -19,8 +20,7 @@ _FOLDED = frozenset({">", ">-", ">+", "|", "|-", "|+"})
 """YAML markers of multi-line texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(Struct, frozen=True):
     """A skill as listed in the prompt."""
 
     name: str
@@ -29,8 +29,7 @@ class Skill:
     path: PurePosixPath
 
 
-@dataclass(frozen=True, slots=True)
-class Skills:
+class Skills(Struct, frozen=True):
     """An agent's skills by name, and the faults of those not listed."""
 
     listed: tuple[Skill, ...] = ()

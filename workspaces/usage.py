@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Protocol
 
 from annotated_types import Interval
+from msgspec import Struct
 
 from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
 from workspaces.errors import TooLargeError
@@ -22,8 +23,7 @@ _COUNT_AGAIN_S = 1.0
 _MB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """Quota of an audience's files; the settings are `[limits] <name>_mb` and `<name>_files`."""
 
     name: str
@@ -56,8 +56,7 @@ class Quotas:
         return Quota("shared", self.shared_mb, self.shared_files)
 
 
-@dataclass(frozen=True, slots=True)
-class Pile:
+class Pile(Struct, frozen=True):
     """Files counted together."""
 
     scope: Scope

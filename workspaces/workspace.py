@@ -5,8 +5,9 @@ import os
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, structs
 
 from workspaces.access import (
     Access,
@@ -51,8 +52,7 @@ _COMPARED_LINES = 2_000
 _SHOWN_DIFF_LINES = 40
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
+class TextFile(Struct, frozen=True):
     """A text file as read: also the precondition of a later write."""
 
     path: PurePosixPath
@@ -71,8 +71,7 @@ class TextFile:
     """`text` holds lines that stay on the owner's machines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """A folder's names visible to a turn."""
 
     entries: tuple[FolderEntry, ...]
@@ -204,7 +203,7 @@ class Workspace:
         except FileChangedError as exc:
             raise (self._changed(place, expected, exc.current, access) if expected else exc) from exc
         written = self.read(place, read_by(access, Locality.HERE))
-        return replace(written, whole=self._house_files.shown(place, written.whole, access))
+        return structs.replace(written, whole=self._house_files.shown(place, written.whole, access))
 
     def edit(
         self, path: str | PurePosixPath, old: str, new: str, access: Access, expected: TextFile | None = None

@@ -1,9 +1,10 @@
 """The Discord channel, based on discord.py's client; imported when an account is built."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NoReturn
+
+from msgspec import Struct
 
 from adapters.abilities import Keeps, MenuEntry
 from adapters.channel import Address, Attachment, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
@@ -24,14 +25,16 @@ from adapters.discord.text import DISCORD_LIMIT, discord_parts
 _CATCH_UP = CatchUp()
 
 
-@dataclass(frozen=True, slots=True)
-class Servers:
+class Servers(Struct, frozen=True):
     """Addresses of a Discord other than the public one: its REST API, its gateway, its file server."""
 
     base_url: str | None = None
     gateway_url: str | None = None
     cdn_url: str | None = None
     call_timeout_s: float = CALL_TIMEOUT_S
+
+
+_PUBLIC = Servers()
 
 
 class DiscordAdapter:
@@ -52,7 +55,7 @@ class DiscordAdapter:
         token: str,
         count: Count,
         *,
-        servers: Servers = Servers(),
+        servers: Servers = _PUBLIC,
         keeps: Keeps | None = None,
         catch_up: CatchUp = _CATCH_UP,
     ) -> None:

@@ -1,7 +1,8 @@
 """Parsing of slash commands and of button presses below our messages; pure."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from adapters.channel import Address, InboundMessage, Via
 from adapters.discord.parse import EPOCH, DiscordBot, IgnoredEvent, person
@@ -14,8 +15,7 @@ _TYPED, _BUTTON = 1, 2
 _SLASH = "slash"
 
 
-@dataclass(frozen=True, slots=True)
-class Deferred:
+class Deferred(Struct, frozen=True):
     """A slash command that Discord shows as pending until it is answered."""
 
     id: str

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from discord.http import Route
+from msgspec import Struct
 from pydantic import ValidationError
 
 from adapters.channel import ChannelUnavailableError
@@ -19,8 +19,7 @@ _TIME_SHIFT = 22
 """An id begins with the milliseconds since `EPOCH`, above 22 bits of other data."""
 
 
-@dataclass(frozen=True, slots=True)
-class CatchUp:
+class CatchUp(Struct, frozen=True):
     """Limits of catching up, and the chats it covers."""
 
     age: timedelta = timedelta(hours=24)
@@ -31,8 +30,7 @@ class CatchUp:
     """The allowed server channels, by id, including their threads and posts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unheard:
+class Unheard(Struct, frozen=True):
     """A chat that may hold missed messages."""
 
     channel: str
@@ -43,8 +41,7 @@ class Unheard:
     """Id of its server; `None` for a direct chat."""
 
 
-@dataclass(frozen=True, slots=True)
-class MissedMessages:
+class MissedMessages(Struct, frozen=True):
     """Missed messages from a chat's history."""
 
     messages: Sequence[MessageData | None] = ()

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
 from adapters.discord import wire
@@ -23,8 +25,7 @@ _KINDS = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video":
 _UNITS = ((1_000_000, "MB"), (1_000, "kB"), (1, "bytes"))
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordBot:
+class DiscordBot(Struct, frozen=True):
     """Our own user on Discord."""
 
     account: str

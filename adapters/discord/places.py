@@ -5,7 +5,8 @@ when they change; a channel it did not describe is fetched.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from adapters.channel import ChatKind
 from adapters.discord.wire import Channel, GatewayEvent, Guild, Role
@@ -20,8 +21,7 @@ _THREADS = {10, 11, 12}
 """Announcement threads, public threads (a forum's posts too), private threads."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatLocation:
+class ChatLocation(Struct, frozen=True):
     """The chat, and the thread if any, of a message."""
 
     kind: ChatKind
@@ -89,4 +89,4 @@ class ChannelDirectory:
         """Return the chat of a known channel; `None` if it is not a chat, or unknown."""
         place = self._known.get(channel_id)
         parent = self._known.get(place.chat) if place and place.thread else None
-        return replace(place, name=parent.name) if place and parent else place
+        return structs.replace(place, name=parent.name) if place and parent else place

@@ -1,9 +1,9 @@
 """Shapes of Discord's events and objects: the few fields that we read; all others are ignored."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
@@ -21,8 +21,7 @@ Moment = Annotated[datetime, AfterValidator(_in_utc)]
 """A time in UTC."""
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayEvent:
+class GatewayEvent(Struct, frozen=True):
     name: str
     data: object
 

@@ -5,7 +5,8 @@ Every pattern is linear: the text between two marks never holds the opening one,
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.formatting.formulas import formula_text
 
@@ -31,8 +32,7 @@ _TITLE = re.compile(
 _ESCAPED = re.compile(r"\\([<$])")
 
 
-@dataclass(frozen=True, slots=True)
-class MarkPlaceholders:
+class MarkPlaceholders(Struct, frozen=True):
     """Private-use characters that stand for marks during conversion; one UTF-16 unit each."""
 
     less: str

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from markdown_it.token import Token
+from msgspec import Struct
 
 from adapters.formatting.blocks import BLOCK_PARSER, plain_lines, table_lines
 
@@ -14,8 +14,7 @@ _DEEP = re.compile(r"^(?:[ \t]{0,8}(?:[-+*>]|\d{1,9}[.)])){24}", re.MULTILINE)
 """The converter indents each level of a list by two columns more: 5,000 levels made 4,274 messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """An independent part of an answer."""
 
     text: str

@@ -2,7 +2,8 @@
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from adapters.channel import Body, Entity
 
@@ -86,7 +87,7 @@ def _count_before(waiting: Sequence[Entity], end: int) -> int:
 
 def _clipped_entity(found: Entity, begin: int, end: int) -> Entity:
     first, last = max(found.offset, begin), min(found.offset + found.length, end)
-    return replace(found, offset=first - begin, length=last - first)
+    return structs.replace(found, offset=first - begin, length=last - first)
 
 
 def _whole_cluster(text: str, begin: int, length: int) -> int:

@@ -1,11 +1,11 @@
 """Check of a bot's setup at Telegram against the configuration, with fixes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from aiogram.enums import ChatMemberStatus
 from aiogram.exceptions import ClientDecodeError, TelegramBadRequest, TelegramForbiddenError
 from aiogram.methods import GetChatMember, GetWebhookInfo
+from msgspec import Struct, field
 
 from adapters.telegram.calls import CALL_TIMEOUT_S, TelegramCalls
 from adapters.telegram.faults import CALL_FAULTS, unread_result
@@ -19,8 +19,7 @@ _SEES_ALL = {ChatMemberStatus.ADMINISTRATOR, ChatMemberStatus.CREATOR}
 _IS_THERE = {*_SEES_ALL, ChatMemberStatus.MEMBER, ChatMemberStatus.RESTRICTED}
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """Configuration of a bot's groups."""
 
     answers_all: Mapping[str, bool] = field(default_factory=dict)

@@ -6,12 +6,12 @@ passed on, or whose confirmation got lost, comes again; the inbox recognises it 
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from aiogram.exceptions import ClientDecodeError, TelegramConflictError
 from aiogram.methods import DeleteWebhook, GetUpdates
 from aiogram.types import Update
+from msgspec import Struct
 from pydantic import ValidationError
 
 from adapters.channel import ChannelError, Receive
@@ -22,8 +22,7 @@ from adapters.telegram.incoming import ALLOWED_UPDATES, UnreadUpdate, UpdateRece
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class LongPoll:
+class LongPoll(Struct, frozen=True):
     """Updates are polled."""
 
     timeout_s: int = 30

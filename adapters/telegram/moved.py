@@ -5,7 +5,9 @@ id, so inside the gateway the group keeps its earlier one, and `@<new id>` marks
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from adapters.channel import Address, Count, InboundMessage, SendRefusedError
 
@@ -13,8 +15,7 @@ MIGRATED = "telegram_migrated"
 """Counted when a group became a supergroup and the configuration does not list it yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentChat:
+class CurrentChat(Struct, frozen=True):
     """Current id of a chat at Telegram."""
 
     chat: int

@@ -1,6 +1,6 @@
 """Parsing of Telegram's updates: text, sender, and whether the bot is addressed; pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from zlib import crc32
@@ -21,6 +21,7 @@ from aiogram.types import (
     MessageOriginUser,
     Update,
 )
+from msgspec import Struct
 
 from adapters.abilities import JoinedGroup
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
@@ -37,8 +38,7 @@ _KINDS = {
 _GONE = {ChatMemberStatus.LEFT, ChatMemberStatus.KICKED}
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramBot:
+class TelegramBot(Struct, frozen=True):
     """Our own user on Telegram."""
 
     account: str
@@ -71,8 +71,7 @@ class IgnoredUpdate(StrEnum):
     """A shape unknown to this version of the SDK."""
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(Struct, frozen=True):
     """A group became a supergroup."""
 
     chat: str

@@ -7,11 +7,11 @@ import asyncio
 import hmac
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
 import structlog
+from msgspec import Struct
 from pydantic import AwareDatetime
 
 from adapters.channel import InboundMessage
@@ -45,8 +45,7 @@ Own = Callable[[str], Awaitable[None]]
 """Makes a person, `<channel>:<id>`, the owner in the configuration. Raises ConfigError."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimCode:
+class ClaimCode(Struct, frozen=True):
     """A code that was just made; it is not stored."""
 
     account: AccountKey

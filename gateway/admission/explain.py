@@ -1,8 +1,9 @@
 """Explains admission in words: the route of a message and its reason, and unanswered messages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from adapters.channel import InboundMessage
 from gateway.admission.explanation import Explanation
@@ -11,8 +12,7 @@ from gateway.admission.routing import Routes, route
 from gateway.stores.admission import BUDGET_SPENT, UNASKED_PROSE, UNREADABLE_MESSAGE, Silence
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """A reason in words."""
 
     what: str

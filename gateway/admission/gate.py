@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
+from msgspec import Struct
 
 from adapters.channel import Attachment, ChatKind, InboundMessage, OverheardMessage, Via
 from gateway.admission.claim import Claims
@@ -33,8 +34,7 @@ _SLOWER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Newcomers:
+class Newcomers(Struct, frozen=True):
     """Who takes care of people that are not known yet."""
 
     on_asked: OnAsked | None = None

@@ -1,8 +1,9 @@
 """Admission policy: every message is admitted, or refused with a reason that is counted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender, Via
 
@@ -50,8 +51,7 @@ class DirectPolicy(StrEnum):
     """The gateway's own requests to an agent; never a platform's."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPolicy:
+class GroupPolicy(Struct, frozen=True):
     """Rules for answering in an allow-listed group."""
 
     mention: bool = True
@@ -73,8 +73,7 @@ class GroupPolicy:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class AccountPolicy:
+class AccountPolicy(Struct, frozen=True):
     """The people who may talk to one bot account."""
 
     direct: DirectPolicy
@@ -86,8 +85,7 @@ class AccountPolicy:
     """The agents that a token allows. A client names its agent in place of a thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """Admission rules of all accounts."""
 
     owners: frozenset[str]
@@ -115,13 +113,11 @@ class Policy:
         return group.may_end is None or f"{address.channel}:{sender.id}" in group.may_end
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(Struct, frozen=True):
     """The message is admitted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """The message is refused; it costs no model call and is not stored."""
 
     reason: RefusalReason

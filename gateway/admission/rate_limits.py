@@ -1,8 +1,9 @@
 """Limits on the rate of senders and on conversations between bots: both in memory, both bounded."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gateway.runtime.bounded_dict import BoundedDict
 
@@ -10,8 +11,7 @@ PEOPLE_KNOWN = 10_000
 """Buckets, and chats with talking bots, that are remembered; the least recently used is evicted, with a full bucket."""
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     tokens: float
     filled_at: datetime
     is_told: bool = False

@@ -4,8 +4,10 @@ Route and `Access` are computed from the stored message each time they are neede
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
+
+from msgspec import Struct, structs
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import PRIVATE_JOB, is_inner, kind_of
@@ -64,8 +66,7 @@ class Binding:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SessionKey:
+class SessionKey(Struct, frozen=True):
     """The identity of a conversation: its agent, and its name among that agent's conversations."""
 
     agent: AgentId
@@ -100,8 +101,7 @@ class Routes:
         return [binding for binding in found if binding.matches(message)]
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """A message with its destination, for one attempt at its turn."""
 
     key: SessionKey
@@ -139,8 +139,8 @@ def _inner(address: Address, routes: Routes) -> Envelope:
     if session_type is SessionType.CRON and address.thread == PRIVATE_JOB:
         grants.add(Grant.PRIVATE_JOB)
     cause = f"{address.channel}:{address.chat}"
-    access = replace(session_access(key), principal=cause, grants=frozenset(grants))
-    return Envelope(key, replace(access, depth=int(session_type is SessionType.SUBAGENT)), "its own")
+    access = structs.replace(session_access(key), principal=cause, grants=frozenset(grants))
+    return Envelope(key, structs.replace(access, depth=int(session_type is SessionType.SUBAGENT)), "its own")
 
 
 def is_session(name: str) -> bool:

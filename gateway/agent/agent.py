@@ -1,9 +1,10 @@
 """An agent: a persona with its workspace, its memory and its model."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
+
+from msgspec import Struct, field, structs
 
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
@@ -20,8 +21,7 @@ from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """A persona that answers; no agent reaches another's workspace, memory or sessions."""
 
     id: AgentId
@@ -40,7 +40,9 @@ class Agent:
 
     def with_models(self, wrap: Callable[[Model], Model]) -> "Agent":
         """Return the agent with its models, each behind what *wrap* makes of it."""
-        return replace(self, model=wrap(self.model), others={name: wrap(each) for name, each in self.others.items()})
+        return structs.replace(
+            self, model=wrap(self.model), others={name: wrap(each) for name, each in self.others.items()}
+        )
 
     async def toolbox(
         self,
@@ -85,4 +87,4 @@ class Agent:
         )
 
     def _as_offered(self, tool: Tool) -> Tool:
-        return replace(tool, is_offered=self.offered.get(tool.spec.name, tool.is_offered))
+        return structs.replace(tool, is_offered=self.offered.get(tool.spec.name, tool.is_offered))

@@ -8,6 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import Field
 
 from gateway.errors import BudgetError
@@ -93,8 +94,7 @@ def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call:
             raise _stop(call, f"{table} money_a_day", budget.nanos or 0, facts)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(Struct, frozen=True):
     """A model call that is about to be made."""
 
     cause: CostCause

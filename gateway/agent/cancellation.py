@@ -1,11 +1,11 @@
 """Cancellation of a running turn before it has an answer."""
 
 import asyncio
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class Halt:
+class Halt(Struct, frozen=True):
     """Request to end a turn. A model call is abandoned in either case, as it changes nothing."""
 
     soon: asyncio.Event = field(default_factory=asyncio.Event)

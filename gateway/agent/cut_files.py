@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gateway.agent.file_trouble import Tell
 from gateway.errors import StoreError
@@ -17,8 +18,7 @@ MEND = "shorten it, or raise file_chars and total_chars under [memory] in the co
 Look = Callable[[], Awaitable[Sequence[ShownExtent]]]
 
 
-@dataclass(frozen=True, slots=True)
-class FileNotice:
+class FileNotice(Struct, frozen=True):
     """The last notice to the owner about a file; lengths in characters."""
 
     length: int

@@ -6,7 +6,6 @@ Edits by the owner's editor become a commit of their own, soon after they are no
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -14,6 +13,7 @@ from queue import SimpleQueue
 from typing import ParamSpec, TypeVar
 
 import structlog
+from msgspec import structs
 
 from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import FileTroubleNotices, UnwritableFiles
@@ -135,7 +135,7 @@ class HistoryWriter:
         turn, origin = None, None
         if self._writing is not None:
             turn, begun, has_read_others = self._writing
-            origin = replace(begun, others=has_read_others())
+            origin = structs.replace(begun, others=has_read_others())
         self._pending.written(turn, written, others=origin.others if origin else None)
         self.origins.learn(changes_of(written.path, written.before, written.after), origin)
         if self.cut_files is not None:

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+
+from msgspec import Struct, field, structs
 
 from gateway.agent.cancellation import Halt
 from gateway.agent.entries import (
@@ -46,8 +48,7 @@ async def _nothing_joined() -> Sequence[UserEntry]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class TurnOutlets:
+class TurnOutlets(Struct, frozen=True):
     """A turn's outlets while it runs, and its source of messages that arrive meanwhile."""
 
     journal: Journal
@@ -57,8 +58,7 @@ class TurnOutlets:
     halt: Halt = field(default_factory=Halt)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnAnswer:
+class TurnAnswer(Struct, frozen=True):
     text: str
     """Markdown for the chat; empty if the turn is silent."""
     model: str
@@ -81,7 +81,7 @@ async def run_turn(
                 await _finish_calls(record, toolbox, limits, course.halt)
                 record.entries.extend(await course.joined())
                 check_steps(record.replies(), limits)
-                step = replace(request, entries=tuple(record.entries), tools=toolbox.specs)
+                step = structs.replace(request, entries=tuple(record.entries), tools=toolbox.specs)
                 await record.add(await _next_reply(model, step, course))
     except TimeoutError as exc:
         if not deadline.expired():

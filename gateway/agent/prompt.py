@@ -1,8 +1,9 @@
 """Prompt of a turn: a system prompt that stays the same, byte for byte, and a note on the one turn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
@@ -40,8 +41,7 @@ _AUDIENCE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """The text that a model is given beside the conversation."""
 
     stable: str

@@ -1,9 +1,10 @@
 """Workspace files of a turn's prompt; hooks may change them, and the access filter comes last."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
+
+from msgspec import Struct, structs
 
 from gateway.agent.agent import Agent
 from gateway.agent.prompt import Prompt
@@ -29,8 +30,7 @@ from workspaces.skills import Skill, read_skills
 from workspaces.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class TurnContext:
+class TurnContext(Struct, frozen=True):
     """The workspace's part of a turn's prompt."""
 
     files: Sequence[BootstrapFile]
@@ -100,7 +100,7 @@ async def final_prompt(agent: Agent, access: Access, prompt: Prompt, hooks: Hook
     if not hooks.handles(BEFORE_AGENT_START):
         return prompt
     payload = AgentStart(agent.id, access.session_type, prompt.stable, partial(_read, agent, access))
-    return replace(prompt, stable=(await hooks.tell(BEFORE_AGENT_START, payload)).prompt)
+    return structs.replace(prompt, stable=(await hooks.tell(BEFORE_AGENT_START, payload)).prompt)
 
 
 async def prompt_extents(

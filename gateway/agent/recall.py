@@ -10,9 +10,10 @@ memory is one line, so that no text can end the quotation that holds it.
 import asyncio
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
+
+from msgspec import Struct
 
 from gateway.agent.entries import UsedMemory
 from gateway.agent.recall_gate import calls_for_memories
@@ -42,8 +43,7 @@ _PAST = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RecallSettings:
+class RecallSettings(Struct, frozen=True):
     """When memories are recalled, and at which cost; docs/measurements/retrieval.md has the measurements."""
 
     mode: RecallMode = "on"
@@ -57,8 +57,7 @@ class RecallSettings:
     """The same if the worker has to start first, as after ten minutes in which nobody spoke: about a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """The memories recalled for a message."""
 
     hits: tuple[Hit, ...] = ()

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import structlog
+from msgspec import Struct
 
 from gateway.agent.entries import ResultEntry, ToolCall
 from gateway.agent.tools.tool import Toolbox
@@ -26,8 +27,7 @@ _WITHHELD = "The call ran, but its result is withheld: the owner's hook that che
 _FAILED = "not run: the owner's hook that decides about calls failed"
 
 
-@dataclass(frozen=True, slots=True)
-class HookedCalls:
+class HookedCalls(Struct, frozen=True):
     """Runs the calls of one turn through the hooks."""
 
     hooks: Hooks

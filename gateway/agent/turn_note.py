@@ -1,7 +1,8 @@
 """The gateway's note on a turn: it is recorded as it was sent, so that every later request begins with this one."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from gateway.agent.entries import Entry, TurnNoteEntry
 from gateway.agent.models.port import ModelRequest
@@ -14,8 +15,7 @@ from workspaces.bootstrap import BootstrapFile
 from workspaces.prompt_limits import BootstrapRole
 
 
-@dataclass(frozen=True, slots=True)
-class FilledPrompt:
+class FilledPrompt(Struct, frozen=True):
     """The prompt of a turn, with its sources."""
 
     prompt: Prompt
@@ -60,7 +60,7 @@ def with_note(request: ModelRequest, note: TurnNoteEntry | None) -> ModelRequest
     if note is None:
         return request
     at = note_place(request.entries)
-    return replace(request, entries=[*request.entries[:at], note, *request.entries[at:]])
+    return structs.replace(request, entries=[*request.entries[:at], note, *request.entries[at:]])
 
 
 def without_last_turn(entries: Sequence[Entry]) -> Sequence[Entry]:

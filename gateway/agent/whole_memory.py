@@ -5,9 +5,10 @@ cache holds. Only in the owner's own chat, without other people's words: those m
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from gateway.agent.window.count import estimate_tokens
 from workspaces.access import PRIVATE, Access, AgentId, Locality, SessionType, rights
@@ -31,8 +32,7 @@ _HEADING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Excess:
+class _Excess(Struct, frozen=True):
     """Notes that are too many by themselves, as long as their files stay as they are."""
 
     tokens: int
@@ -45,8 +45,7 @@ class _Excess:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class WholeMemory:
+class WholeMemory(Struct, frozen=True):
     """The whole of an agent's notes, read anew for each turn while they are few; it blocks."""
 
     tokens: int = DEFAULT_TOKENS

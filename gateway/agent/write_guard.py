@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import ParamSpec, Protocol, TypeVar
+
+from msgspec import Struct
 
 from gateway.agent.dictation import rephrases
 from gateway.agent.entries import Entry, ToolCall
@@ -27,8 +28,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectedFile:
+class ProjectedFile(Struct, frozen=True):
     """A file as it will be once every change that waits for it is approved."""
 
     text: str | None
@@ -223,8 +223,7 @@ def _shown_arguments(call: ToolCall) -> str:
         return call.arguments
 
 
-@dataclass(frozen=True, slots=True)
-class WantedChange:
+class WantedChange(Struct, frozen=True):
     """A change of one file that a tool was asked for."""
 
     path: PurePosixPath

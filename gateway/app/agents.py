@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import date, datetime, tzinfo
 from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
+from msgspec import Struct
 from pydantic import SecretStr
 
 from gateway.agent.agent import Agent
@@ -63,8 +64,7 @@ INDEXED_AT_ONCE = 4
 """Agents whose changed notes are indexed at once, besides those that search: an index that is written to stays open."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentModels:
+class AgentModels(Struct, frozen=True):
     own: Model
     others: Mapping[str, Model]
     """Those that a session may choose, by name: a library loads on its model's first request, so none costs anything

@@ -4,11 +4,11 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec import Struct
 
 from adapters.abilities import Deletes, HoldsBack, Joins, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
@@ -52,8 +52,7 @@ TIDY_EVERY_S = 86_400.0
 MEASURE_EVERY_S = 3_600.0
 
 
-@dataclass(frozen=True, slots=True)
-class App:
+class App(Struct, frozen=True):
     """One composed gateway."""
 
     parts: Parts

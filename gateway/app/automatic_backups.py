@@ -4,9 +4,9 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 import structlog
+from msgspec import Struct
 
 from gateway.app.open_home import OpenHome
 from gateway.backup.automatic import BACKUP, DRILL, BackupOutcome, backup_troubles, due, outcomes, record_outcome
@@ -19,8 +19,7 @@ LOOK_EVERY_S = 900.0
 _WORDS = {BACKUP: ("backup", "--automatic"), DRILL: ("doctor", "--drill")}
 
 
-@dataclass(frozen=True, slots=True)
-class AutomaticBackups:
+class AutomaticBackups(Struct, frozen=True):
     """Makes them when they are due; the owner is told of one that failed, once a day."""
 
     home: OpenHome

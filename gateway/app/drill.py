@@ -2,9 +2,10 @@
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.app.replay import answered
 from gateway.app.trial import RecordedClock, opened_copy
@@ -18,8 +19,7 @@ from gateway.errors import BackupError
 from gateway.home import Home
 
 
-@dataclass(frozen=True, slots=True)
-class DrillReport:
+class DrillReport(Struct, frozen=True):
     backup: str
     made_at: str
     missed: tuple[str, ...]

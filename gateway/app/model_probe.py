@@ -3,8 +3,10 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from gateway.agent.entries import UserEntry
 from gateway.agent.models.choose import LazyModel, SharedByModels
@@ -20,8 +22,7 @@ LIST_WITHIN_S = 10.0
 _ASKED = "Reply with the single word: ready"
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """A model's answer."""
 
     text: str

@@ -1,11 +1,11 @@
 """Regular checks of the notes: new lines are compared with lasting ones, and all are checked every so many days."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 import structlog
+from msgspec import Struct
 
 from adapters.channel import Address, Button
 from gateway.app.resources import Resources
@@ -29,8 +29,7 @@ _COMPARISON, _DIGEST = "comparison", "digest"
 _ANSWERS = (("Replaces it", "accept"), ("Both hold", "refuse"), ("Later", "later"))
 
 
-@dataclass(frozen=True, slots=True)
-class NoteChecks:
+class NoteChecks(Struct, frozen=True):
     """Asks by chat about the first replacement of a day, and tells how many proposals of a check-up wait."""
 
     days: int

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.abilities import Examines
 from adapters.channel import Adapter, ChannelError
@@ -14,8 +15,7 @@ from gateway.control.probe_wire import ProbeAnswer, ProbeOrder, ProbeRow
 from gateway.errors import ModelError
 
 
-@dataclass(frozen=True, slots=True)
-class Probes:
+class Probes(Struct, frozen=True):
     """Asks the models and platforms of one gateway."""
 
     config: Config

@@ -4,11 +4,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec import Struct, structs
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from adapters.spoken import CHAT
@@ -64,8 +66,7 @@ class MutedModel(WrappedModel):
         raise ModelUnavailableError("a replay asks no model")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTurn:
+class RecordedTurn(Struct, frozen=True):
     """A turn with its conversation before it."""
 
     key: SessionKey
@@ -185,8 +186,8 @@ async def _planned(app: App, turn: RecordedTurn, agent: Agent, access: Access) -
 
 def _patient(planner: Planner) -> Planner:
     """Return a planner that waits for memories: a busy machine is no difference between two versions."""
-    recall = replace(planner.settings.recall, deadline_s=PATIENCE_S, start_s=PATIENCE_S)
-    return replace(planner, settings=replace(planner.settings, recall=recall))
+    recall = structs.replace(planner.settings.recall, deadline_s=PATIENCE_S, start_s=PATIENCE_S)
+    return structs.replace(planner, settings=structs.replace(planner.settings, recall=recall))
 
 
 def _later(entries: Sequence[Entry]) -> list[Entry]:

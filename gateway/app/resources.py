@@ -14,6 +14,9 @@ from contextlib import (
 from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import Struct
+from msgspec import field as struct_field
+
 from adapters.channel import Adapter, ChannelError
 from adapters.terminal import TerminalAdapter
 from gateway.admission.internal_channels import SUBAGENT
@@ -65,19 +68,17 @@ TRANSCRIPT_THREADS = 4
 """Transcripts written at the same time; each write waits for the disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """The platform of the gateway, as far as a test may replace it."""
 
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock = struct_field(default_factory=SystemClock)
     checkpoint: Checkpoint = unchecked
 
 
 THIS_MACHINE = Machine()
 
 
-@dataclass(frozen=True, slots=True)
-class Channels:
+class Channels(Struct, frozen=True):
     """The accounts of one gateway."""
 
     terminals: Mapping[AgentId, TerminalAdapter]

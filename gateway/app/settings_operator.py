@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.agent.receipts import ReceiptLevel
 from gateway.channels.settings import POLICIES
@@ -29,8 +30,7 @@ _GROUP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsOperator:
+class SettingsOperator(Struct, frozen=True):
     """Shows and changes settings in the home's file."""
 
     home: Home

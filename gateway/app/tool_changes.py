@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 
+from msgspec import structs
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.agent.mcp.offered import Offer
@@ -50,7 +50,9 @@ async def as_known(
     known = dict([*gone.items(), *now.items()][-MOST_KNOWN:])
     if known != before:
         await store.put(key, _KNOWN.dump_json(known).decode())
-    return replace(offer, closed=frozenset(name for name in offer.closed if name in now and now[name].is_closed))
+    return structs.replace(
+        offer, closed=frozenset(name for name in offer.closed if name in now and now[name].is_closed)
+    )
 
 
 def _read(text: str | None) -> Mapping[str, _KnownTool] | None:

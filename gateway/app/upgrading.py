@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from msgspec import Struct
 
 from gateway.app.replay import ANSWERS, MEMORIES, RECEIPTS, REQUESTS
 from gateway.backup.comparison import Difference, differences
@@ -42,8 +42,7 @@ _VERSION = re.compile(r"strandline (\S{1,50})")
 _BACKUP = re.compile(r"before-.+-(\d{8}T\d{12}Z)\.tar\.gz")
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(Struct, frozen=True):
     """An installed version of Strandline."""
 
     python: Path
@@ -72,8 +71,7 @@ class Installation:
         return {}, lines[-1].removeprefix("strandline: ")
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradeTrial:
+class UpgradeTrial(Struct, frozen=True):
     """The outcome of a trial on a copy."""
 
     backup: BackupResult

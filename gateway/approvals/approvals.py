@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from adapters.channel import Address, Button
 from gateway.agent.agent import Agent
@@ -191,8 +192,7 @@ def _outcome(change: PendingChange | None, agent: AgentId) -> str:
             return "nobody decided about it in time; nothing was done."
 
 
-@dataclass(frozen=True, slots=True)
-class TurnApprovalSink:
+class TurnApprovalSink(Struct, frozen=True):
     """Implements the guard's `ApprovalSink` for one turn."""
 
     approvals: Approvals

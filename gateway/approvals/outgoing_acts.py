@@ -1,8 +1,9 @@
 """Outgoing act that waits for the owner, stored as the same kind of row as a file change."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from gateway.agent.entries import ToolCall
 from gateway.agent.models.port import NOTIFY
@@ -18,8 +19,7 @@ CallTool = Callable[[ToolCall], Awaitable[str]]
 """Calls a tool of another program, or of a package, and returns its answer. Raises ToolError."""
 
 
-@dataclass(frozen=True, slots=True)
-class WaysOut:
+class WaysOut(Struct, frozen=True):
     """How an approved act is carried out where the owner approves it."""
 
     call_tool: CallTool

@@ -3,11 +3,11 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Never
 
 import structlog
+from msgspec import Struct
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import NOBODY, heartbeat_address, is_heartbeat
@@ -56,8 +56,7 @@ _PROSE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatResources:
+class HeartbeatResources(Struct, frozen=True):
     """The parts of the gateway that heartbeats use."""
 
     agents: Mapping[AgentId, Agent]

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta, tzinfo
+
+from msgspec import Struct
 
 from adapters.channel import Address
 from gateway.admission.internal_channels import is_inner
@@ -34,8 +35,7 @@ def job_requests(approvals: Approvals, asked: TurnRequest, guard: WriteGuard) ->
     return TurnJobRequests(approvals.job_schedule, approvals, asked, guard)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnJobRequests:
+class TurnJobRequests(Struct, frozen=True):
     """Implements the tools' `Book` for one turn."""
 
     job_schedule: JobSchedule

@@ -1,11 +1,11 @@
 """Runs jobs at their times: starts each slot once, and notifies the owner of jobs that cannot run."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Never
 
 import structlog
+from msgspec import Struct
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import CLOCK, NOBODY, job_address
@@ -36,8 +36,7 @@ UNREADABLE = "schedule_unreadable"
 """Reason codes that are counted here."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerContact:
+class OwnerContact(Struct, frozen=True):
     owner: Callable[[AgentId], Awaitable[Address | None]]
     """Returns the owner's direct chat."""
     tell: Callable[[str, str, Address | None], Awaitable[None]]

@@ -7,10 +7,11 @@ waiting messages.
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import NOBODY, SUBAGENT, chat_of, kind_of, result_address, task_address
@@ -35,8 +36,7 @@ TOO_MANY_RUNNING = "limit.subagent_running"
 """Reason codes: a subagent was requested, and denied."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunningSubagent:
+class RunningSubagent(Struct, frozen=True):
     key: SessionKey
     """Key of its own session."""
     row: InboxRow
@@ -58,8 +58,7 @@ class RunningSubagent:
         return f"{self.id} of {self.parent}, since {self.since:%Y-%m-%d %H:%M}"
 
 
-@dataclass(frozen=True, slots=True)
-class Subagents:
+class Subagents(Struct, frozen=True):
     """Starts, lists and cancels subagents."""
 
     settings: SubagentSettings

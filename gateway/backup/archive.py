@@ -13,11 +13,11 @@ import re
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO
 
+from msgspec import Struct, field
 from pydantic import BaseModel
 
 from gateway.backup.members import HEAD, MANIFEST, OUTSIDE
@@ -62,8 +62,7 @@ class BackupManifest(BaseModel):
     folders: list[str]
 
 
-@dataclass(slots=True)
-class ArchiveWriter:
+class ArchiveWriter(Struct):
     """Puts files into a backup."""
 
     tar: tarfile.TarFile

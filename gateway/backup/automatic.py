@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from gateway.backup.encryption import ENDING
 from gateway.backup.taking import BackupResult, take_encrypted
@@ -17,8 +18,7 @@ _NAME = "auto-%Y%m%dT%H%M%SZ.tar.gz" + ENDING
 BACKUP, DRILL = "backup", "drill"
 
 
-@dataclass(frozen=True, slots=True)
-class BackupOutcome:
+class BackupOutcome(Struct, frozen=True):
     """The outcome of the latest automatic backup, or of the latest restore on trial."""
 
     at: datetime
@@ -80,7 +80,7 @@ def outcomes(home: Home) -> dict[str, BackupOutcome]:
 
 def record_outcome(home: Home, kind: str, outcome: BackupOutcome) -> None:
     """Keep the latest *outcome* of *kind*. Raises OSError."""
-    known = {name: asdict(each) for name, each in (outcomes(home) | {kind: outcome}).items()}
+    known = {name: structs.asdict(each) for name, each in (outcomes(home) | {kind: outcome}).items()}
     home.write(home.backups_file, json.dumps(known, default=str, ensure_ascii=False))
 
 

@@ -3,7 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.backup.inventory import STATE, Figures, Lines
 
@@ -11,8 +12,7 @@ _SHOWN = 90
 """Characters of a line that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A place that is not as it was."""
 
     topic: str

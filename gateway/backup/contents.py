@@ -7,9 +7,9 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gateway.backup.archive import FORMAT, BackupManifest, FileDigest, Head, Progress
@@ -32,8 +32,7 @@ _CONFIG_BYTES = 4 << 20
 _PIECE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveContents:
+class ArchiveContents(Struct, frozen=True):
     head: Head
     seal: SealState
     files: Mapping[str, FileDigest]

@@ -6,9 +6,10 @@ size into memory. A backup contains none of these, but the file may not come fro
 
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from gateway.errors import BackupError
 
@@ -25,8 +26,7 @@ _RATIO_FROM = 64 << 20
 """Unpacked bytes from which the ratio counts: an empty database or log packs better than any text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveLimits:
+class ArchiveLimits(Struct, frozen=True):
     """Limits on the unpacked size of a backup."""
 
     total: int = 100 << 30
@@ -45,8 +45,7 @@ NO_LIMITS = ArchiveLimits(1 << 62, 1 << 62, ratio=1 << 62, manifest=1 << 62)
 """For an owner who trusts the file; the names, kinds and sizes of members are checked all the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveMember:
+class ArchiveMember(Struct, frozen=True):
     """A file or folder in a backup."""
 
     name: str
@@ -55,8 +54,7 @@ class ArchiveMember:
     mtime: int
 
 
-@dataclass(slots=True)
-class MemberReader:
+class MemberReader(Struct):
     """Reads *packed*, decompressed by *unpacked*, member by member. Raises BackupError for refused ones."""
 
     packed: BinaryIO

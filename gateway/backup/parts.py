@@ -8,9 +8,10 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.backup.members import CONFIG, OUTSIDE
 from gateway.config import Config
@@ -24,8 +25,7 @@ _NOT_OF_AN_AGENT = (
 """Rebuilt, read separately, belonging to a process, or copies of other files."""
 
 
-@dataclass(frozen=True, slots=True)
-class BackupPart:
+class BackupPart(Struct, frozen=True):
     """Files read together."""
 
     name: str

@@ -3,8 +3,9 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.backup.contents import ArchiveContents
 from gateway.backup.members import OUTSIDE, STATE
@@ -20,8 +21,7 @@ _PIECE = 1 << 20
 _DEFAULTS = Config()
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreLosses:
+class RestoreLosses(Struct, frozen=True):
     """Files of a home that a backup does not have."""
 
     missing: tuple[str, ...] = ()
@@ -33,8 +33,7 @@ class RestoreLosses:
         return bool(self.missing or self.changed)
 
 
-@dataclass(frozen=True, slots=True)
-class RestorePlan:
+class RestorePlan(Struct, frozen=True):
     """The effects of a restore."""
 
     contents: ArchiveContents

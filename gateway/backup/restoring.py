@@ -8,9 +8,10 @@ import shutil
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.admission.sign_in import STORED_AS as SIGN_INS
 from gateway.backup.archive import FileDigest, Progress
@@ -54,8 +55,7 @@ class RestoreException(StrEnum):
 Allowed = Collection[RestoreException]
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredBackup:
+class RestoredBackup(Struct, frozen=True):
     home: Path
     files: int
     made_at: str

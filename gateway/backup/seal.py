@@ -12,10 +12,11 @@ import secrets
 import struct
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from gateway.errors import BackupError
 from gateway.home import FILE_MODE, Home
@@ -43,8 +44,7 @@ class SealState(StrEnum):
     """Sealed, but there is no key to check it with."""
 
 
-@dataclass(frozen=True, slots=True)
-class BackupKey:
+class BackupKey(Struct, frozen=True):
     """The key with which a home seals its backups."""
 
     secret: bytes

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from gateway.backup.archive import FORMAT, ArchiveWriter, Head, Progress, refuse_existing, writing
 from gateway.backup.encryption import encrypt
@@ -19,8 +20,7 @@ from gateway.stores.disk import disk_trouble
 from gateway.stores.sqlite.schema import VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class BackupResult:
+class BackupResult(Struct, frozen=True):
     file: Path
     bytes: int
     files: int
@@ -31,8 +31,7 @@ class BackupResult:
     """Data on another server, by the settings that name it: it needs its own backups."""
 
 
-@dataclass(slots=True)
-class _Progress:
+class _Progress(Struct):
     progress: Progress
     total: int
     done: int = 0
@@ -81,7 +80,7 @@ def take_encrypted(home: Home, config: Config, target: Path, progress: Progress)
         encrypt(plain, target, _key(home))
     finally:
         plain.unlink(missing_ok=True)
-    return replace(taken, file=target, bytes=target.stat().st_size)
+    return structs.replace(taken, file=target, bytes=target.stat().st_size)
 
 
 def _key(home: Home) -> BackupKey:

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
 import structlog
+from msgspec import Struct
 
 from adapters.channel import (
     Adapter,
@@ -56,8 +56,7 @@ def contain(adapter: Adapter, plugin: Plugin) -> Adapter:
     return cast("Adapter", SimpleNamespace(listen=border.listen, **members))
 
 
-@dataclass(frozen=True, slots=True)
-class _Border:
+class _Border(Struct, frozen=True):
     """The one place that a package's adapter is called from."""
 
     adapter: Any

@@ -4,11 +4,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 import httpx2
+from msgspec import Struct
 
 from gateway.errors import ConfigError, StrandlineError
 
@@ -31,14 +31,12 @@ PRIVACY_MODE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PersonIdentity:
+class PersonIdentity(Struct, frozen=True):
     id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class BotIdentity:
+class BotIdentity(Struct, frozen=True):
     """A bot by its platform's own account."""
 
     name: str

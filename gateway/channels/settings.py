@@ -7,9 +7,9 @@ import difflib
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
+from msgspec import Struct
 from pydantic import (
     BeforeValidator,
     ConfigDict,
@@ -74,8 +74,7 @@ POLICIES = ("pairing", "owner", "closed")
 """Values of `direct`. None of them admits everybody."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelResources:
+class ChannelResources(Struct, frozen=True):
     """The parts of the gateway that an adapter may use."""
 
     environ: Mapping[str, str]

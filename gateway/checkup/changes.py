@@ -5,8 +5,9 @@ difference if they have changed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from gateway.approvals.diff import difference
 from gateway.checkup.proposals import CheckupProposal
@@ -23,8 +24,7 @@ MEMORY = PurePosixPath("MEMORY.md")
 Texts = Mapping[PurePosixPath, str]
 
 
-@dataclass(frozen=True, slots=True)
-class TouchedNotes:
+class TouchedNotes(Struct, frozen=True):
     """The files that a change concerns, as they are, and how much there is in all."""
 
     texts: Texts

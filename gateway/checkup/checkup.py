@@ -8,11 +8,13 @@ nobody else reads, gets nothing.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from statistics import fmean
+
+from msgspec import Struct
 
 from gateway.agent.agent import Agent
 from gateway.checkup.changes import TouchedNotes, carried_out, fitting, paths_of
@@ -51,8 +53,7 @@ Progress = Callable[[int, int], None]
 """Receives the number of steps done, and their total."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedAgent:
+class CheckedAgent(Struct, frozen=True):
     """An agent whose notes are checked, and where its records lie."""
 
     agent: Agent
@@ -68,8 +69,7 @@ class CheckedAgent:
         return self.conversations.parent
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(Struct, frozen=True):
     """The outcome of accepting several proposals."""
 
     done: Sequence[CheckupProposal]

@@ -5,11 +5,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from gateway.cli.call import Call
 from gateway.cli.command_group import command_app
@@ -31,8 +31,7 @@ _NO_LOGIN = (
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be written and run; do neither.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """A file that describes the gateway to the system, and the commands that take it up and put it away."""
 
     file: Path

@@ -4,13 +4,13 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from msgspec import Struct
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_answer
 from gateway.home import Home
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from gateway.control.order import Answer, LongOrder, Order
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """The context and options that all commands share: a function that takes one first has `--home`."""
 
     context: typer.Context
@@ -75,10 +74,8 @@ class Call:
         return asyncio.run(followed())
 
 
-class JsonCall(Call):
+class JsonCall(Call, frozen=True):
     """A call of a command with `--json` besides."""
-
-    __slots__ = ()
 
     def tell(self, order: "Order[Answer]", lines: "Callable[[Answer], Iterable[str]]", none: str = "") -> None:
         """Print the answer to *order* as JSON or as its *lines*; *none* stands for no line at all."""

@@ -1,12 +1,12 @@
 """Groups of commands: imported when they are called, and listed by subject with every help line whole."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import groupby
 from typing import Any, TypeVar, cast
 
 import typer
+from msgspec import Struct
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
@@ -18,8 +18,7 @@ WHOLE = 1_000
 """Characters: a limit that no help line reaches, so that lines wrap instead of ending in an ellipsis."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEntry:
+class CommandEntry(Struct, frozen=True):
     """A command in the list of all commands."""
 
     name: str

@@ -4,8 +4,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gateway.cli.invocation import Composed, Invocation, config_of
 from gateway.errors import HomeLockedError
@@ -18,8 +19,7 @@ STARTS_WITHIN_S = 20.0
 """How long a gateway may take from its lock to its first answer; our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """An operator and its location."""
 
     operator: "OperatorApi"

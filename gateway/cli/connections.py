@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from gateway.cli.call import Call
 from gateway.cli.command_group import command_app
@@ -164,8 +164,7 @@ async def _start_link(config: "Config", environ: Mapping[str, str], account: str
         return ""  # the code alone will do
 
 
-@dataclass(frozen=True, slots=True)
-class BotWish:
+class BotWish(Struct, frozen=True):
     """A bot that is to be connected."""
 
     channel: str

@@ -5,10 +5,10 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 
 from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
@@ -60,8 +60,7 @@ def try_out(
         raise typer.Exit(FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """A handler's result on a sample."""
 
     before: Mapping[str, object]

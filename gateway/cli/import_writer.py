@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 from urllib.parse import quote
 
+from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.agent.entries import EndEntry, Entry, Mark, ReplyEntry, Usage, UserEntry
@@ -59,8 +60,7 @@ class ImportReceipt:
     """It ended. One that was cut short is continued by the next import of its kind, under its own name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportPlan:
+class ImportPlan(Struct, frozen=True):
     """What an import would write; nothing is overwritten but files that are as this program made them."""
 
     files: Mapping[str, str]
@@ -84,8 +84,7 @@ def has_import(home: AgentHome, name: str) -> bool:
     return receipt.is_file() and receipt.stat().st_size > 0
 
 
-@dataclass(frozen=True, slots=True)
-class ImportTarget:
+class ImportTarget(Struct, frozen=True):
     """The agent that an import is for; its lock is held."""
 
     home: AgentHome

@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from gateway.cli.call import Call
 from gateway.cli.invocation import config_of
@@ -204,10 +204,10 @@ def _with_agent_names(
     chosen: "list[ImportedConversation]", agent: str | None, prefix: str
 ) -> "list[ImportedConversation]":
     if agent is None:
-        return [replace(each, agent=prefix + each.agent) for each in chosen]
+        return [structs.replace(each, agent=prefix + each.agent) for each in chosen]
     if len(chosen) != 1:
         raise ConfigError(f"--agent takes one conversation, these are {len(chosen)}; choose with --conversation")
-    return [replace(chosen[0], agent=agent)]
+    return [structs.replace(chosen[0], agent=agent)]
 
 
 def _workspace_of(home: Home, agent: str) -> Path:

@@ -5,11 +5,12 @@ import json
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
+from msgspec import Struct, field
 
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
@@ -27,8 +28,7 @@ DEFAULT_HOME = Path("~/.strandline")
 HOME_VARIABLE = "STRANDLINE_HOME"
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(Struct, frozen=True):
     """A gateway in this process."""
 
     operator: "LocalApi"
@@ -52,8 +52,7 @@ class Compose(Protocol):
         """Open the gateway of *home*, whose lock the caller holds; without *channels* nothing is sent or received."""
 
 
-@dataclass(slots=True)
-class Invocation:
+class Invocation(Struct):
     """One start of the program."""
 
     environ: Mapping[str, str]

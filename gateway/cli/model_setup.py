@@ -3,8 +3,9 @@
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from gateway.cli.invocation import Invocation, config_of
 from gateway.cli.keys import ask, ask_one_of, ask_secret
@@ -23,8 +24,7 @@ TRIES = 3
 """Keys that are asked for in a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelWish:
+class ModelWish(Struct, frozen=True):
     """The answers that were given as options; `None`: ask, or use what is usual."""
 
     provider: str | None = None
@@ -63,7 +63,7 @@ def write_model(
             with logging_to_stderr("error", "text"):
                 if not wish.model and wish.base_url is not None:
                     offered = asyncio.run(_offered(home, name, values, environ))
-                    wish = replace(wish, model=_choose(offered, usual.model, asks=asks))
+                    wish = structs.replace(wish, model=_choose(offered, usual.model, asks=asks))
                     values["models", name, "model"] = wish.model
                 told = asyncio.run(_prove(home, name, values, environ))
         except ModelError as exc:

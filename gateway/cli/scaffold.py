@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gateway.cli.invocation import config_of
 from gateway.home import Home
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from gateway.config import Config
 
 
-@dataclass(frozen=True, slots=True)
-class UsualModel:
+class UsualModel(Struct, frozen=True):
     """A provider, one of its models, and the environment variable from which its own client reads a key."""
 
     provider: str

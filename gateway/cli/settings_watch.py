@@ -3,8 +3,10 @@
 import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from gateway.cli.invocation import config_of
 from gateway.control.settings_wire import SettingsReport
@@ -21,8 +23,7 @@ AT_START = ("gateway", "traces", "redis")
 """Tables that are read once, at the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveSettings:
+class LiveSettings(Struct, frozen=True):
     """The settings of one run."""
 
     config: "Config"
@@ -132,4 +133,4 @@ class SettingsWatch:
             self._report = replace(self._report, seen=fresh.digest, fault=why)
             self._tell("the changed settings are not taken up", self._report.fault)
             return None
-        return replace(fresh, config=config)
+        return structs.replace(fresh, config=config)

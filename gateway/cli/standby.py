@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gateway.cli.invocation import Composed
 from gateway.errors import StoreError, leaves
@@ -23,8 +24,7 @@ PAUSE_S = 1.0
 Make = Callable[[], AbstractAsyncContextManager[Composed]]
 
 
-@dataclass(frozen=True, slots=True)
-class StandbyAddress:
+class StandbyAddress(Struct, frozen=True):
     """Where a waiting gateway answers requests."""
 
     home: Home

@@ -8,11 +8,11 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from gateway.cli.call import Call
 from gateway.cli.invocation import Composed, Invocation
@@ -82,8 +82,7 @@ def guard_secrets(stack: ExitStack, settings: LiveSettings, *others: str) -> Non
     stack.enter_context(guarding([*others, *settings.secrets, *known_secrets(settings.config, settings.environ)]))
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """The runs of one gateway process: a new one begins when its settings or its membership have changed."""
 
     invocation: Invocation

@@ -4,11 +4,11 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec import structs
 
 from gateway.cli.call import JsonCall
 from gateway.cli.invocation import Invocation, config_of, print_json
@@ -172,6 +172,6 @@ def _as_json(trial: "UpgradeTrial", used: str, new: "Installation", is_switched:
         "backup": str(trial.backup.file),
         "compared": dict(trial.counts),
         "turns": trial.turns,
-        "differences": [asdict(each) for each in trial.differences],
+        "differences": [structs.asdict(each) for each in trial.differences],
         "switched": is_switched,
     }

@@ -3,7 +3,8 @@
 import fcntl
 import os
 import secrets
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.errors import StoreError
 from gateway.home import FILE_MODE, FOLDER_MODE, AgentHome, Home
@@ -24,8 +25,7 @@ no longer be attributed.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimMark:
+class ClaimMark(Struct, frozen=True):
     """A mark in an agent's folder: the claims under which a gateway worked with these files."""
 
     pin: Pin
@@ -52,8 +52,7 @@ class ClaimMark:
         return back >= len(numbers) or numbers[back] == pin.number
 
 
-@dataclass(frozen=True, slots=True)
-class FolderState:
+class FolderState(Struct, frozen=True):
     """The local state of one agent's folder."""
 
     mark: ClaimMark | None

@@ -5,11 +5,11 @@ import math
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec import Struct, field
 
 from adapters.channel import InboundMessage
 from gateway.admission.routing import Routes, route
@@ -50,8 +50,7 @@ def fair_share(agents: int, members: int) -> int:
     return math.ceil(agents / max(1, members))
 
 
-@dataclass(frozen=True, slots=True)
-class AgentQuota:
+class AgentQuota(Struct, frozen=True):
     """The most agents that a gateway takes, so that those that share a volume have about the same."""
 
     whole: int
@@ -66,8 +65,7 @@ class AgentQuota:
         return cls(whole, min(whole, fair_share(agents, len(volumes))))
 
 
-@dataclass(slots=True)
-class Share:
+class Share(Struct):
     """The agents of one run of the app; a single gateway has all of them, permanently."""
 
     home: Home

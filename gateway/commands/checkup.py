@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.approvals.diff import code_block
 from gateway.checkup.changes import preview
@@ -29,8 +30,7 @@ _NOTHING_OPEN = "No proposals wait."
 Say = Callable[["_Decision"], Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Decision:
+class _Decision(Struct, frozen=True):
     """A decision by chat."""
 
     call: CommandCall

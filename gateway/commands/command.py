@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from gateway.agent.agent import Agent
 from gateway.sessions.turn_request import TurnRequest
@@ -32,8 +33,7 @@ class Who(StrEnum):
     """The owner in their own chat, which nobody else reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     """The sender of a command and its chat, by the transport's facts, like the turn's access."""
 
     access: Access
@@ -57,8 +57,7 @@ class Asker:
                 return self.is_owner and self.access.session_type is SessionType.MAIN
 
 
-@dataclass(frozen=True, slots=True)
-class CommandCall:
+class CommandCall(Struct, frozen=True):
     """One call of a command, with everything that it may use."""
 
     arguments: str
@@ -85,8 +84,7 @@ class CommandCall:
         return self.asker.access
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A slash command. *run* closes over its further dependencies, as a tool does."""
 
     name: str

@@ -5,8 +5,9 @@ Nothing is kept between the button and its press: the mark names a message of th
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import date, datetime, timedelta
+
+from msgspec import structs
 
 from gateway.agent.authorship import own_words
 from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, UserEntry
@@ -96,7 +97,7 @@ def fulfilled_marks(entries: Iterable[Entry | Mark]) -> set[str]:
 
 async def _by(commands: list[Command], call: CommandCall, words: str) -> str:
     [command] = commands
-    return await command.run(replace(call, arguments=words))
+    return await command.run(structs.replace(call, arguments=words))
 
 
 async def _remind(job_runner: JobRunner, call: CommandCall, job_asked: tuple[str, str], moment: str) -> str:

@@ -1,14 +1,13 @@
 """Commands of a gateway: those of every plug-in that can be loaded."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gateway.commands.command import NAME, Command
 from gateway.commands.resources import CommandResources
 from gateway.plugins import COMMANDS, Plugin, each_of, unique
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedCommands:
+class LoadedCommands(Struct, frozen=True):
     """The commands of a gateway, and the plug-ins that it could not use."""
 
     commands: list[Command]

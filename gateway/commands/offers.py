@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.channel import Button, InboundMessage, Via
 from gateway.admission.internal_channels import is_inner
@@ -33,8 +34,7 @@ A change that waits for approval returns another text, and has its own buttons.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Offers:
+class Offers(Struct, frozen=True):
     """Knows who may undo; called with a message and its turn's entries, it returns the buttons of the answer."""
 
     policy: Policy

@@ -1,10 +1,11 @@
 """`/promises`: what the agent undertook to do, by the store and the journal alone: open, kept, silent and broken."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from itertools import groupby
 from textwrap import shorten
+
+from msgspec import Struct
 
 from gateway.agent.authorship import own_words
 from gateway.agent.entries import Entry, UserEntry
@@ -35,8 +36,7 @@ _IN_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Promises:
+class Promises(Struct, frozen=True):
     """The promises, newest first in each part."""
 
     open: Sequence[str]

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from gateway.checkup.proposals import forget_texts
 from gateway.commands.command import Command, CommandCall, Who
@@ -23,8 +24,7 @@ _CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
+class _Done(Struct, frozen=True):
     """The result of a purge."""
 
     notes: int
@@ -39,7 +39,9 @@ class _Done:
 def purge_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
-        call = replace(call, asker=replace(call.asker, access=read_by(call.access, Locality.HERE)))  # it quotes nothing
+        call = structs.replace(
+            call, asker=structs.replace(call.asker, access=read_by(call.access, Locality.HERE))
+        )  # it quotes nothing
         passages = await _passages(call)
         redaction, too_short = _redaction(passages)
         await call.agent.history_writer.catch_up()

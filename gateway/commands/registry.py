@@ -3,7 +3,8 @@
 import difflib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.channel import InboundMessage, Via
 from gateway.admission.internal_channels import is_inner
@@ -30,8 +31,7 @@ _QUOTING = frozenset({"checkup", "cron", "promises", "summarize", "why"})
 """Commands that quote what was stored for any reader."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """Text that looks like a command but names none."""
 
     name: str

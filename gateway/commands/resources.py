@@ -1,7 +1,8 @@
 """The parts of a gateway that slash commands use."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.admission.pairing import Pairing
 from gateway.admission.rate_limits import Rates
@@ -20,8 +21,7 @@ from workspaces.access import AgentId
 from workspaces.redact import Redaction
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResources:
+class CommandResources(Struct, frozen=True):
     """The parts of a gateway that its commands use."""
 
     agents: Mapping[AgentId, Agent]

@@ -6,7 +6,8 @@ our question for the new text is `/correct` with these words.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Command, CommandCall, Who
@@ -46,7 +47,7 @@ async def _undo(call: CommandCall) -> str:
     if writing.is_undone:
         return "That was already undone."
     turn = f"{call.turn_id}-undo"
-    origin = replace(call.origin, mark=None, undoes=writing.mark)
+    origin = structs.replace(call.origin, mark=None, undoes=writing.mark)
     try:
         run = call.agent.history_writer.noting(call.agent.run, turn, origin)
         await run(undo_files, call.agent.workspace, call.access, writing.files)

@@ -9,7 +9,8 @@ import re
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.config.values import dotted, split_tables
 from gateway.errors import ConfigError
@@ -18,8 +19,7 @@ _BINDING = re.compile(r"\s*\[\[\s*bindings\s*\]\]")
 _Table = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """A configuration without an agent, and the removed parts, both as TOML."""
 
     text: str

@@ -5,9 +5,11 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
@@ -39,8 +41,7 @@ _DAYS_AT_MOST = 400
 _RECEIPTS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSizes:
+class IndexSizes(Struct, frozen=True):
     """Remembers the size of each agent's index, one figure a day."""
 
     store: Store
@@ -63,8 +64,7 @@ class IndexSizes:
         return await remembered(self.store, _key(agent), dict[date, tuple[int, int]]) or {}
 
 
-@dataclass(frozen=True, slots=True)
-class PastFigures:
+class PastFigures(Struct, frozen=True):
     """The figures of past days: costs, recall receipts, sizes of the index."""
 
     transcripts: Sessions
@@ -96,8 +96,7 @@ class PastFigures:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityOperator:
+class ActivityOperator(Struct, frozen=True):
     """Describes agents at work."""
 
     agents: AgentDirectory

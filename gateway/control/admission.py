@@ -1,7 +1,8 @@
 """Operator requests about admission: pairing, routes, unanswered messages."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+
+from msgspec import Struct
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from adapters.http import CHANNEL as HTTP
@@ -44,8 +45,7 @@ _OWN = frozenset({*CHANNELS, TERMINAL, WEB, HTTP})
 """Channels without a bot account."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionOperator:
+class AdmissionOperator(Struct, frozen=True):
     """The operator's admission requests. Everything raises StoreError."""
 
     routes: Routes

@@ -1,7 +1,8 @@
 """The agents that the operator's requests name, and the operator's access to them."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.spoken import OWNER
 from gateway.agent.agent import Agent
@@ -9,8 +10,7 @@ from gateway.errors import StrandlineError
 from workspaces.access import Access, AgentId, Grant, owner_access
 
 
-@dataclass(frozen=True, slots=True)
-class AgentDirectory:
+class AgentDirectory(Struct, frozen=True):
     agents: Mapping[AgentId, Agent]
     default: AgentId
     standby: bool = False

@@ -1,7 +1,8 @@
 """Operator requests about changes that wait for approval."""
 
-from dataclasses import dataclass
 from datetime import tzinfo
+
+from msgspec import Struct
 
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
@@ -12,8 +13,7 @@ from gateway.errors import StrandlineError
 from gateway.stores.rows import PendingChange
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalOperator:
+class ApprovalOperator(Struct, frozen=True):
     """Executes the owner's decisions about waiting changes."""
 
     agents: AgentDirectory

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from gateway.control.order import Order
 from gateway.errors import StrandlineError
 
@@ -37,8 +39,7 @@ class BrowserOrder(Order[BrowserAnswer]):
     """The session to sign out; `None` for all."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserOperator:
+class BrowserOperator(Struct, frozen=True):
     """Signs the owner's browsers in and out."""
 
     sign_ins: "SignIns"

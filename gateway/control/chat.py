@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from adapters.abilities import MenuEntry
 from adapters.channel import Address, OutboundMessage
@@ -19,8 +20,7 @@ from workspaces.access import AgentId
 _ANY_TIME = ("/undo ", "/correct ")
 
 
-@dataclass(frozen=True, slots=True)
-class ChatOperator:
+class ChatOperator(Struct, frozen=True):
     """Sends the owner's messages to the agents, and shows the answers."""
 
     terminals: Mapping[AgentId, TerminalAdapter]

@@ -1,8 +1,10 @@
 """The operator's check-up of an agent's notes, and decisions about its proposals."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from gateway.checkup.changes import preview, words_of
 from gateway.checkup.checkup import (
@@ -25,8 +27,7 @@ from gateway.transcripts.store import Sessions
 from workspaces.access import Access
 
 
-@dataclass(frozen=True, slots=True)
-class CheckupOperator:
+class CheckupOperator(Struct, frozen=True):
     """Executes the owner's orders about check-ups. Everything raises StrandlineError for an unknown agent."""
 
     agents: AgentDirectory

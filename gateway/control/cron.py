@@ -1,8 +1,9 @@
 """Operator requests about jobs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
+
+from msgspec import Struct
 
 from gateway.automation.job_requests import comes, job_lines, run_lines
 from gateway.automation.job_runner import JobRunner
@@ -13,8 +14,7 @@ from gateway.schedule.jobs import Wish
 from gateway.stores.jobs import Job
 
 
-@dataclass(frozen=True, slots=True)
-class JobOperator:
+class JobOperator(Struct, frozen=True):
     """Lists and changes the agents' jobs."""
 
     agents: AgentDirectory

@@ -1,8 +1,9 @@
 """Findings: the outcomes of checks, and those that the state of a gateway tells by itself."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from gateway.control.probe_wire import ProbeAnswer
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
@@ -18,8 +19,7 @@ class Level(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """The outcome of one check."""
 
     check: str

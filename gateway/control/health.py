@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
+
+from msgspec import Struct, field
 
 from gateway.automation.subagents import RunningSubagent
 from gateway.inbound.listener import BotAccount, ListeningState
@@ -12,8 +13,7 @@ from gateway.inbound.overflow import Depth
 from workspaces.access import AgentId
 
 
-@dataclass(slots=True)
-class Health:
+class Health(Struct):
     """Whether the gateway accepts messages, and the features that still load."""
 
     accounts: list[BotAccount]

@@ -1,8 +1,9 @@
 """Operator requests about an agent's history."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from gateway.agent.agent import Agent
 from gateway.approvals.diff import difference
@@ -15,8 +16,7 @@ from workspaces.paths import clean_path
 from workspaces.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryOperator:
+class HistoryOperator(Struct, frozen=True):
     """Reads and restores versions of the agents' files."""
 
     agents: AgentDirectory

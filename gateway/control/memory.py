@@ -2,8 +2,10 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
+
+from msgspec import Struct, structs
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
@@ -45,8 +47,7 @@ _MOST_ORIGINS = 20
 _PATIENCE_S = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOperator:
+class MemoryOperator(Struct, frozen=True):
     """Executes requests about memories. Everything raises StrandlineError for an unknown agent."""
 
     agents: AgentDirectory
@@ -57,7 +58,7 @@ class MemoryOperator:
     async def search(self, order: SearchOrder) -> MemorySearchAnswer:
         agent = self.agents.named(order.agent)
         asked = Query(order.query, as_of=order.as_of, since=order.since, until=order.until)
-        query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
+        query = asked if order.max_results is None else structs.replace(asked, max_results=order.max_results)
         found = await agent.memory.search(query, terminal_access(agent.id))
         result = await agent.memory.with_languages(found, terminal_access(agent.id))
         return MemorySearchAnswer(

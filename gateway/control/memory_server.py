@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 
 from mcp.server import ServerRequestContext
@@ -17,13 +16,13 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from msgspec import Struct
 
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryServer:
+class MemoryServer(Struct, frozen=True):
     """Answers a program that speaks MCP."""
 
     ask: Callable[[ToolOrder], Awaitable[ToolAnswer]]

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 from uuid import uuid4
+
+from msgspec import Struct
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ForgottenEntry
@@ -29,8 +30,7 @@ _FILES = frozenset({"AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md"
 """Files that are no notes, and that their owner edits beside them."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoteEditor:
+class NoteEditor(Struct, frozen=True):
     """Reads and changes the notes of one agent for its owner."""
 
     agent: Agent

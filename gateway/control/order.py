@@ -1,8 +1,9 @@
 """Orders: the operator's requests, each of which names the type of its answer."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, get_args
+
+from msgspec import Struct
 
 Answer = TypeVar("Answer")
 
@@ -30,8 +31,7 @@ def ignore_progress(_done: int, _total: int) -> None:
 ShortAnswers = Mapping[type[Order[Any]], Callable[[Any], Awaitable[Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """The functions that answer orders, by their kind."""
 
     short: ShortAnswers

@@ -1,8 +1,9 @@
 """Operator requests about quarantined rows and files: list, retry, delete."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
+
+from msgspec import Struct
 
 from gateway.agent.agent import Agent
 from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
@@ -12,8 +13,7 @@ from gateway.stores.rows import InboxRow, OutboxRow
 from workspaces.access import AgentId
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantineOperator:
+class QuarantineOperator(Struct, frozen=True):
     """Executes the owner's decisions about quarantined rows."""
 
     quarantine: Quarantine

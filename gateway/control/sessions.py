@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.agent.authorship import without_overheard
 from gateway.agent.entries import (
@@ -47,8 +48,7 @@ PATIENCE_S = 60.0
 """Longest search, in seconds: at the command line all matches are wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationList:
+class ConversationList(Struct, frozen=True):
     """Locations of an agent's conversations, and the requester's access to them."""
 
     access: Access
@@ -65,8 +65,7 @@ class ConversationList:
         raise StrandlineError(f"{whose} no conversation {name!r}; strandline sessions list names them all")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionsOperator:
+class SessionsOperator(Struct, frozen=True):
     """Lists, shows and searches the agents' stored conversations."""
 
     agents: AgentDirectory

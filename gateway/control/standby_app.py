@@ -1,8 +1,9 @@
 """Answers probes and the operator in place of a gateway that waits for its store, with the reason."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from msgspec import Struct, field
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -15,8 +16,7 @@ from gateway.control.server import ControlGuard
 from gateway.control.status_wire import Status, StatusOrder
 
 
-@dataclass(slots=True)
-class StandbyApp:
+class StandbyApp(Struct):
     """A gateway that runs no agent until its store answers again."""
 
     state: Status

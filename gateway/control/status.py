@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from gateway.admission.policy import Policy
 from gateway.agent.agent import Agent
@@ -49,8 +51,7 @@ MEMORY_ANSWERS_S = 2.0
 """The same for the indexes: less than their own deadline, as a person waits. Our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentReports:
+class AgentReports(Struct, frozen=True):
     """Describes the state of one agent."""
 
     transcripts: Sessions
@@ -94,8 +95,7 @@ class AgentReports:
         return replace(known, heartbeat=beat, jobs=jobs, spending=await spending_of(self.budgets.get(name)))
 
 
-@dataclass(frozen=True, slots=True)
-class StatusOperator:
+class StatusOperator(Struct, frozen=True):
     """Describes the state of the gateway."""
 
     agents: AgentDirectory

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from adapters.channel import Address
 from gateway.agent.agent import Agent
@@ -24,8 +25,7 @@ PROGRAM = Origin("another program", None, "another-program")
 _WRITING = frozenset({"add_note", "save_memory", "update_memory"})
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOperator:
+class ToolOperator(Struct, frozen=True):
     """The agents' memories for other programs."""
 
     agents: AgentDirectory

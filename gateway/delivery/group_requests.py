@@ -6,10 +6,10 @@ Strangers can add a bot to any number of groups: each asks once, and few of them
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
+from msgspec import Struct
 
 from adapters.abilities import JoinedGroup
 from adapters.channel import Address, Button, InboundMessage, Sender
@@ -41,8 +41,7 @@ Allow = Callable[[str, str, str], Awaitable[None]]
 """Allows a group in the configuration, by channel, account and chat. Raises ConfigError."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRequest:
+class GroupRequest(Struct, frozen=True):
     """A group that is not allowed."""
 
     place: str

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
 import structlog
+from msgspec import Struct, structs
 
 from adapters.abilities import SendsFiles
 from adapters.channel import Adapter, Address, Body, Upload
@@ -34,8 +34,7 @@ STALE_AFTER = timedelta(days=2)
 """Age from which unreferenced content is removed: a turn gives up after one day."""
 
 
-@dataclass(frozen=True, slots=True)
-class MessagePart:
+class MessagePart(Struct, frozen=True):
     """The content of one platform message; its file is read when it is sent."""
 
     body: Body
@@ -102,8 +101,8 @@ class Enclosures:
         except (OSError, KeyError) as exc:
             log.error("enclosure lost", key=part.file.key, why=type(exc).__name__)
             await self._count(LOST)
-            return replace(part.body, text=f"{part.body.text}\n{_lost_line(part.file)}".strip())
-        return replace(part.body, upload=Upload(part.file.name, redact_bytes(content)))
+            return structs.replace(part.body, text=f"{part.body.text}\n{_lost_line(part.file)}".strip())
+        return structs.replace(part.body, upload=Upload(part.file.name, redact_bytes(content)))
 
     async def release(self, files: Iterable[Enclosure]) -> None:
         """Remove the contents of *files*: their reply was delivered, or given up."""

@@ -5,7 +5,8 @@ A chat is learned from the owner's messages there, never from a group; the owner
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import is_inner
@@ -18,8 +19,7 @@ KEY = "owner_chats"
 """Key in the store: a list of chats, latest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerChat:
+class OwnerChat(Struct, frozen=True):
     """A direct chat between the owner and an agent."""
 
     agent: str
@@ -32,8 +32,7 @@ class OwnerChat:
         return self.address.channel, self.address.account
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """The configured ways to reach the owner."""
 
     bots: frozenset[tuple[str, str]]

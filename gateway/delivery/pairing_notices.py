@@ -1,7 +1,8 @@
 """Notices to the owner, in their own chat, of pairing requests: one notice for many."""
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.channel import Address, Button, InboundMessage
 from gateway.admission.pairing import CODE_LIFE, describe_visitor, format_code
@@ -17,8 +18,7 @@ HELD_BACK = "pairing_held_back"
 """Counted for a request included only in a notice of further ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairingNotice:
+class PairingNotice(Struct, frozen=True):
     """A notice of a request."""
 
     key: str
@@ -29,8 +29,7 @@ class PairingNotice:
     """It concerns this request alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairingNotices:
+class PairingNotices(Struct, frozen=True):
     """Sends a notice for a single waiting request; one notice for all others together, once an hour."""
 
     store: Store

@@ -1,7 +1,8 @@
 """Messages that a platform refused: others to send in their place, plainest last; everything here is pure."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from adapters.channel import Body, OutboundMessage
 from adapters.formatting.split import plain_parts
@@ -24,7 +25,7 @@ def plainly(message: OutboundMessage, why: str) -> Sequence[OutboundMessage]:
     lines = [message.body.text, *([f"[file: {file.name}; it could not be sent here: {why}]"] if file else [])]
     bodies = plain_parts("\n".join(filter(None, lines)), PLAIN_UNITS)
     plain = [
-        replace(message, body=body, key=f"{message.key}.plain{number}", reply_to=None, buttons=())
+        structs.replace(message, body=body, key=f"{message.key}.plain{number}", reply_to=None, buttons=())
         for number, body in enumerate(bodies)
     ]
     is_same = [(each.body, message.reply_to, message.buttons) for each in plain] == [(message.body, None, ())]
@@ -33,4 +34,4 @@ def plainly(message: OutboundMessage, why: str) -> Sequence[OutboundMessage]:
 
 def refusal_notice(message: OutboundMessage) -> OutboundMessage:
     """Return the sentence that says, in place of *message*, that it cannot be shown."""
-    return replace(message, body=Body(NOT_SHOWN), key=f"{message.key}.instead", reply_to=None, buttons=())
+    return structs.replace(message, body=Body(NOT_SHOWN), key=f"{message.key}.instead", reply_to=None, buttons=())

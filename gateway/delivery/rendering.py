@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import structlog
+from msgspec import Struct, field
 
 from adapters.abilities import LinksFiles, SendsFiles
 from adapters.channel import Adapter, Body, Upload
@@ -35,8 +36,7 @@ async def _uncounted(_: str) -> None:
     return
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(Struct, frozen=True):
     """Makes messages of replies, within limits."""
 
     answer_chars: int = 40_000

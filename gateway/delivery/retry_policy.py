@@ -2,8 +2,9 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+
+from msgspec import Struct
 
 from gateway.runtime.clock import Clock
 from workspaces.backoff import Backoff
@@ -13,8 +14,7 @@ LONGEST_WAIT_S = 86_400.0
 """A stored wait beyond that was given by a clock that was ahead. Our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """Intervals of delivery; the defaults are our choice unless a source is named."""
 
     clock: Clock

@@ -5,11 +5,12 @@ import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import structlog
+from msgspec import Struct, field
 
 from adapters.channel import (
     Adapter,
@@ -45,8 +46,7 @@ OnDead = Callable[[OutboxRow, str], Awaitable[None]]
 """Called with an abandoned reply and the reason; after a crash perhaps again, so it needs a key."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryObservers:
+class DeliveryObservers(Struct, frozen=True):
     """Callbacks with the outcomes of sends."""
 
     on_dead: OnDead
@@ -75,8 +75,7 @@ class Adapters:
         raise SendRefusedError(f"no account {address.account!r} of {address.channel!r} is configured")
 
 
-@dataclass(slots=True)
-class _QueuedReply:
+class _QueuedReply(Struct):
     """A reply being delivered; `row` follows the store's record of it."""
 
     row: OutboxRow

@@ -1,8 +1,10 @@
 """Definition of an event for hooks, and the decorator that makes a function a handler of one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 P = TypeVar("P")
 Handler = Callable[[P], object]
@@ -15,8 +17,7 @@ MARK = "_strandline_event"
 PRIORITY = "_strandline_priority"
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent(Generic[P]):
+class HookEvent(Struct, Generic[P], frozen=True):
     """A point at which handlers can take part."""
 
     name: str

@@ -2,8 +2,9 @@
 
 import json
 import re
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec import structs
 
 from gateway.hooks.bootstrap import AGENT_BOOTSTRAP, no_file
 from gateway.hooks.event import Check, HookEvent, changing
@@ -151,7 +152,7 @@ EVENTS: tuple[HookEvent[Any], ...] = (
 
 def command(name: str) -> HookEvent[CommandGiven]:
     """Return the event of the command *name*; handlers of every command get it too."""
-    return replace(COMMAND, name=f"command:{name}", aliases=COMMAND.names)
+    return structs.replace(COMMAND, name=f"command:{name}", aliases=COMMAND.names)
 
 
 def event_of(name: str) -> HookEvent[Any] | None:

@@ -5,10 +5,11 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+
+from msgspec import structs
 
 from gateway.errors import ConfigError, PluginError
 from gateway.home import Home
@@ -50,7 +51,7 @@ def _package_hooks() -> Iterator[Hook]:
 def packaged_hooks() -> list[Plugin]:
     """Return the hooks of installed packages; two may have one name."""
     named = sorted(plugins(HOOKS).items())
-    return [replace(plugin, claims=(claim,)) for _, plugin in named for claim in plugin.claims]
+    return [structs.replace(plugin, claims=(claim,)) for _, plugin in named for claim in plugin.claims]
 
 
 def hook_faults() -> list[str]:

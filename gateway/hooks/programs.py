@@ -9,10 +9,13 @@ import signal
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+
+from workspaces.records import field_names, is_record, with_fields
 
 MOST_BYTES = 4_000_000
 """Longest answer that is read; our choice. A longer one is invalid."""
@@ -20,8 +23,7 @@ _SHARE = 0.9
 """Share of the event's deadline that a program has: it is ended before the deadline of its caller."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookProgram:
+class HookProgram(Struct, frozen=True):
     """An executable file in `<home>/hooks/<event>.d/`."""
 
     path: Path
@@ -66,9 +68,9 @@ def environment(event: str) -> dict[str, str]:
 
 
 def as_json(value: object) -> object:
-    """Return *value* in a form that JSON can hold: dataclasses as objects, without callables."""
-    if is_dataclass(value) and not isinstance(value, type):
-        named = {each.name: getattr(value, each.name) for each in fields(value)}
+    """Return *value* in a form that JSON can hold: records as objects, without callables."""
+    if is_record(value):
+        named = {name: getattr(value, name) for name in field_names(type(value))}
         return {name: as_json(each) for name, each in named.items() if not callable(each)}
     if isinstance(value, Enum):
         return value.value
@@ -89,11 +91,11 @@ def _parse_answer(payload: Any, answer: bytes) -> object:
 
 def changed(payload: Any, given: Mapping[str, object]) -> Any:
     """Return *payload* with these fields; the event checks their values. Raises ValueError."""
-    known = {each.name: getattr(payload, each.name) for each in fields(payload)}
+    known = {name: getattr(payload, name) for name in field_names(type(payload))}
     if unknown := sorted(set(given) - set(known)):
         raise ValueError(f"there is no field {unknown[0]!r}; the fields are: {', '.join(known)}")
     same = {name: known[name] for name, value in given.items() if as_json(known[name]) == value}
-    return replace(payload, **{**given, **same})
+    return with_fields(payload, {**given, **same})
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

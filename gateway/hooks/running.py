@@ -5,10 +5,10 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
+from msgspec import Struct
 
 from gateway.errors import HookError, StoreError
 from gateway.hooks.event import HookEvent, P
@@ -23,8 +23,7 @@ DROPPED = "hook_dropped"
 """Prefix of the reason code of a handler whose queue was full, so that an event was dropped; its source follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A handler and its source."""
 
     event: str

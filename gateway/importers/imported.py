@@ -1,8 +1,9 @@
 """Conversations and notes of other programs, in the form in which every importer returns them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from gateway.errors import StrandlineError
 
@@ -15,8 +16,7 @@ class ImportFormatError(StrandlineError):
     """The file is not in the importer's format; the message names the place."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedMessage:
+class ImportedMessage(Struct, frozen=True):
     """One message of a conversation between the owner and an agent of another program."""
 
     is_owners: bool
@@ -31,8 +31,7 @@ class ImportedMessage:
             raise ValueError(f"{self.at.isoformat()} is not between 1970 and 9998")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedSession:
+class ImportedSession(Struct, frozen=True):
     """A conversation of the owner's with another program's agent, word for word."""
 
     id: str
@@ -42,8 +41,7 @@ class ImportedSession:
     """In order; never empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedConversation:
+class ImportedConversation(Struct, frozen=True):
     """What one agent gets: notes and other files, and conversations."""
 
     agent: str

@@ -7,11 +7,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.importers.imported import ImportedConversation, ImportFormatError
@@ -21,15 +21,13 @@ T = TypeVar("T")
 SESSION = re.compile(r"session_(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLocation:
+class TurnLocation(Struct, frozen=True):
     path: str
     line: int
     """From 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedConversation(ImportedConversation):
+class PlacedConversation(ImportedConversation, frozen=True):
     """One conversation of a benchmark as an agent's notes."""
 
     places: Mapping[str, TurnLocation] = field(default_factory=dict)
@@ -50,8 +48,7 @@ class _Sample(BaseModel):
     conversation: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkTurn:
+class BenchmarkTurn(Struct, frozen=True):
     at: datetime
     id: str
     speaker: str

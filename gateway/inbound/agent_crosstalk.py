@@ -3,10 +3,10 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
+from msgspec import Struct
 
 from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Receive, Sender, Via
 from gateway.admission.gate import HEARD_CAP
@@ -24,8 +24,7 @@ WAITING = 1_000
 """Replies waiting to be passed on; further ones are dropped. Our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class _AgentMessage:
+class _AgentMessage(Struct, frozen=True):
     """A message of one of our agents in a group."""
 
     agent: str

@@ -1,10 +1,10 @@
 """Limits the messages waiting in memory: the rest stays in the inbox until there is room."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Never
 
 import structlog
+from msgspec import Struct
 
 from adapters.channel import InboundMessage
 from gateway.admission.routing import Envelope, SessionKey
@@ -24,8 +24,7 @@ AGAIN_S = 1.0
 """Seconds before an unreadable store is read again. Our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(Struct, frozen=True):
     """Passes messages on to their lanes in order, as many as there is room for."""
 
     queueing: Queueing

@@ -1,10 +1,10 @@
 """Keeps every bot account listening: loads the adapter, waits out outages, and reports its state."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
 import structlog
+from msgspec import Struct
 
 from adapters.abilities import Examines
 from adapters.channel import Adapter, ChannelConfigError, ChannelError, ChannelUnavailableError, Receive
@@ -34,8 +34,7 @@ MayListen = Callable[[str, str], Awaitable[None]]
 """Called with channel and account before each attempt to listen; returns once no other gateway does."""
 
 
-@dataclass(slots=True)
-class BotAccount:
+class BotAccount(Struct):
     """One bot account: its adapter's constructor, and its state."""
 
     channel: str

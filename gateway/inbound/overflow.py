@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from gateway.admission.routing import SessionKey
 from gateway.inbound.queue_modes import Item
@@ -16,8 +17,7 @@ Read = Callable[[InboxId, int], Awaitable[Sequence[InboxRow]]]
 """Reads that many unanswered messages after one, oldest first."""
 
 
-@dataclass(slots=True)
-class Rest:
+class Rest(Struct):
     """The messages of a session that are only in the inbox."""
 
     first: InboxId
@@ -39,16 +39,14 @@ class Rest:
         self.first, self.count = InboxId(row.id + 1), max(self.count - 1, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Depth:
+class Depth(Struct, frozen=True):
     """The waiting messages of one agent."""
 
     messages: int = 0
     oldest: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Overflow:
+class Overflow(Struct, frozen=True):
     """The sessions with such messages, and the room for them in memory."""
 
     queues: Queues[SessionKey, Item]

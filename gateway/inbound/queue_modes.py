@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
+
+from msgspec import Struct, field, structs
 
 from adapters.channel import InboundMessage, Via
 from gateway.admission.routing import SessionKey
@@ -25,8 +26,7 @@ STOPS_KEPT = 1_000
 """Sessions whose last `/stop` is remembered; older ones had their answer long ago."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """The effects of a `/stop`."""
 
     by: InboxId
@@ -54,8 +54,7 @@ def _is_plain(message: InboundMessage) -> bool:
     return message.via is Via.TEXT and not is_command
 
 
-@dataclass(slots=True)
-class Current:
+class Current(Struct):
     """The running turn of a session's lane."""
 
     row: InboxRow
@@ -141,7 +140,7 @@ class Queueing:
             return isinstance(item, InboxRow) and self.is_stopped(key, item)
 
         rows = [row, *(item for item in self.queues.join(key, fits) if isinstance(item, InboxRow))]
-        self._stops[key] = replace(self._stops[key], cleared=self._stops[key].cleared + len(rows))
+        self._stops[key] = structs.replace(self._stops[key], cleared=self._stops[key].cleared + len(rows))
         return rows
 
     def pause_s(self, key: SessionKey, row: InboxRow) -> float:
@@ -193,7 +192,7 @@ class Queueing:
         finally:
             del self._running[key]
             if current.halt.now.is_set() and key in self._stops:
-                self._stops[key] = replace(self._stops[key], turn=True)
+                self._stops[key] = structs.replace(self._stops[key], turn=True)
 
     def is_running(self, key: SessionKey) -> bool:
         """Return whether a turn of the session runs."""

@@ -1,7 +1,8 @@
 """Receives messages: admits them, makes them durable, routes them, and passes them on to their lanes."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from adapters.channel import Address, InboundMessage
 from gateway.admission.gate import AdmissionGate, with_context
@@ -20,8 +21,7 @@ PAGE = 500
 """Messages of an earlier run read at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreTrouble:
+class StoreTrouble(Struct, frozen=True):
     """Who is told while messages cannot be stored."""
 
     not_taken: Callable[[InboundMessage, StoreError | None], Awaitable[None]]
@@ -30,8 +30,7 @@ class StoreTrouble:
     """Told of each message that was."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reception:
+class Reception(Struct, frozen=True):
     """The only entry for messages from platforms."""
 
     entrance: Entrance

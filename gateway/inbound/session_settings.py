@@ -1,11 +1,11 @@
 """The settings that people choose for a session: its queue mode and model until it ends, and the mark of its chat."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import PurePosixPath
 
 import structlog
+from msgspec import structs
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.admission.routing import SessionKey
@@ -73,7 +73,7 @@ class Choices:
     def voice(self, key: SessionKey, agent: Agent) -> Agent:
         """Return *agent* with the model chosen for the session, if it is still configured."""
         model = agent.others.get(self.of(key).model or "")
-        return agent if model is None else replace(agent, model=model)
+        return agent if model is None else structs.replace(agent, model=model)
 
     async def choose(self, key: SessionKey, choice: Choice) -> None:
         """Set *choice* for a session from now on. Raises StoreError."""

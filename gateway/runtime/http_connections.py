@@ -4,12 +4,12 @@ import asyncio
 import resource
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, cast
 
 import h11
 import structlog
+from msgspec import Struct
 
 from gateway.runtime.http_library import Config, H11Protocol, ServerState
 
@@ -27,8 +27,7 @@ CLOSING = 16
 WARNING_EVERY_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
+class ConnectionLimits(Struct, frozen=True):
     """Limits of a client, known or not. Times are in seconds; our choice."""
 
     most: int

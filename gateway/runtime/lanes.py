@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 from gateway.runtime.clock import Clock
 from gateway.runtime.queues import Queues
 
@@ -13,8 +15,7 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class RetryLater:
+class RetryLater(Struct, frozen=True):
     """The result for an item that cannot be processed now: it stays at the head of its lane for another attempt."""
 
     delay_s: float

@@ -3,16 +3,16 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, TypeVar
+
+from msgspec import Struct, field
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class _Queue(Generic[T]):
+class _Queue(Struct, Generic[T]):
     items: deque[T]
     in_hand: int = 0
     """Items at the front that are in progress: the head, and those that joined it."""

@@ -4,10 +4,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from typing import Any, Generic, ParamSpec, TypeVar
+
+from msgspec import Struct
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -91,8 +92,7 @@ class _SerialExecutor(Executor):
             run.result()
 
 
-@dataclass(slots=True)
-class _ThreadTask(Generic[T]):
+class _ThreadTask(Struct, Generic[T]):
     work: Callable[[], T]
     is_unwanted: Callable[[], bool] = bool
 

@@ -5,8 +5,9 @@ Everything here is pure. Moments are in UTC; wall-clock times in items are in th
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+
+from msgspec import Struct, structs
 
 from gateway.errors import ScheduleError
 from gateway.schedule.recurrence import CLOCK, DAYS, At, Cron, Every, Schedule, on_days, read_schedule, slots_due
@@ -52,8 +53,7 @@ _SOUNDS_TIMED = re.compile(
 FORMS = '"daily 09:00", "Mon-Fri 08:30", "2026-12-01 10:00", "every 2h" or "when memory/projects.md changes"'
 
 
-@dataclass(frozen=True, slots=True)
-class Rhythm:
+class Rhythm(Struct, frozen=True):
     """Schedule of an agent's heartbeats."""
 
     settings: HeartbeatSettings
@@ -84,7 +84,7 @@ class Rhythm:
 
     def slowed(self, failures: int) -> "Rhythm":
         """Return the rhythm after so many consecutive failures: from the third on, the interval doubles for each."""
-        return replace(self, times=2 ** max(0, failures - BACK_OFF_FROM + 1))
+        return structs.replace(self, times=2 ** max(0, failures - BACK_OFF_FROM + 1))
 
     def rest(self, failures: int) -> timedelta:
         """Return the shortest time between two heartbeats after so many consecutive failures."""
@@ -95,23 +95,20 @@ class Rhythm:
         return Every(self.every, _EPOCH).after(moment) or moment
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """Due when the file at *path* has changed."""
 
     path: str
     """Relative to the workspace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     text: str
     when: Schedule | Watch | None = None
     """`None`: due at every round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checklist:
+class Checklist(Struct, frozen=True):
     """The content of `HEARTBEAT.md`."""
 
     items: tuple[Item, ...] = ()
@@ -126,8 +123,7 @@ class Checklist:
         return frozenset(item.when.path for item in self.items if isinstance(item.when, Watch))
 
 
-@dataclass(frozen=True, slots=True)
-class DueItem:
+class DueItem(Struct, frozen=True):
     """An item whose time has come."""
 
     item: Item

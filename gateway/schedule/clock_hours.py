@@ -1,7 +1,8 @@
 """Hours that a person means by a time of day: "at 9" in the evening, in the morning, or a question."""
 
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+
+from msgspec import Struct
 
 from gateway.errors import ScheduleError
 from gateway.schedule.time_values import MIDNIGHT, PartOfDay, TimeOfDay
@@ -16,8 +17,7 @@ _EVENING_FROM = 5
 """First hour of an evening; those before belong to the night after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DaysMeant:
+class DaysMeant(Struct, frozen=True):
     """The day that is meant, and the one if its time is over."""
 
     first: date

@@ -3,11 +3,12 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import blake2b
 from importlib import import_module
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from gateway.errors import ScheduleError
 from gateway.runtime.clock import SKEW, Clock, is_ahead, pause
@@ -26,8 +27,7 @@ AT_GRACE = timedelta(hours=24)
 """How late a job that runs once is still run (issue's number)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """A requested job."""
 
     agent: str
@@ -40,8 +40,7 @@ class Wish:
     private: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DueJob:
+class DueJob(Struct, frozen=True):
     job: Job
     slot: Slot
     is_too_late: bool

@@ -7,9 +7,10 @@ question.
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
+
+from msgspec import Struct
 
 from gateway.errors import ScheduleError
 from gateway.schedule.clock_hours import DaysMeant, moments_of, repeated_clock
@@ -249,8 +250,7 @@ def _repeats(words: Sequence[TimeWord]) -> bool:
     return bool(values(words, Repetition)) or any(each.is_every for each in values(words, Weekday))
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeated:
+class _Repeated(Struct, frozen=True):
     """What names the days of a repetition."""
 
     unit: Unit

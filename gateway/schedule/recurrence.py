@@ -5,10 +5,10 @@ Moments are in UTC: Python compares two times of one other zone by wall-clock ti
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from cronsim import CronSim, CronSimError
+from msgspec import Struct
 
 from gateway.errors import ScheduleError
 from gateway.settings.zone import load_zone
@@ -45,8 +45,7 @@ _CRON_START = re.compile(r"[\d*]")
 """Anything else is a sentence of five words."""
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Struct, frozen=True):
     """Once."""
 
     moment: datetime
@@ -59,8 +58,7 @@ class At:
         return f"at {self.moment:%Y-%m-%d %H:%M} UTC"
 
 
-@dataclass(frozen=True, slots=True)
-class Every:
+class Every(Struct, frozen=True):
     """Repeats *span* before and after *begin*, in elapsed time, regardless of clock changes."""
 
     span: timedelta
@@ -74,8 +72,7 @@ class Every:
         return f"every {span_in_words(self.span)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Cron:
+class Cron(Struct, frozen=True):
     """Wall-clock times in *zone*.
 
     A time that a clock change skips comes at the next existing minute; a repeated one comes once.
@@ -123,8 +120,7 @@ def on_days(found: re.Match[str]) -> str:
     return f"{int(found['minute'])} {int(found['hour'])} * * {days}"
 
 
-@dataclass(frozen=True, slots=True)
-class Slots:
+class Slots(Struct, frozen=True):
     """The due slots of a schedule."""
 
     due: datetime | None

@@ -1,10 +1,11 @@
 """Values of the words that name a time: a time of day, a day, a length of time, a repetition."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum, auto
 from typing import TypeVar
+
+from msgspec import Struct
 
 from gateway.errors import ScheduleError
 from workspaces.memory.text.dates import NamedDate
@@ -31,8 +32,7 @@ class Unit(Enum):
     YEAR = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class TimeOfDay:
+class TimeOfDay(Struct, frozen=True):
     """A time of day; without *is_exact* an hour up to twelve may be one after noon."""
 
     hour: int
@@ -40,8 +40,7 @@ class TimeOfDay:
     is_exact: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Weekday:
+class Weekday(Struct, frozen=True):
     number: int
     """From Monday, 0."""
     is_next: bool = False
@@ -49,8 +48,7 @@ class Weekday:
     is_every: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NthWeekday:
+class NthWeekday(Struct, frozen=True):
     """A weekday of a month, such as its first Monday or last Friday."""
 
     number: int
@@ -64,24 +62,21 @@ class NthWeekday:
 THIS_MONTH = 0
 
 
-@dataclass(frozen=True, slots=True)
-class EitherDay:
+class EitherDay(Struct, frozen=True):
     """Words that can mean two days, such as "the end of the week"."""
 
     first: date
     other: date
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """Days of which one is meant: the first, unless another word says which."""
 
     first: date
     last: date
 
 
-@dataclass(frozen=True, slots=True)
-class Length:
+class Length(Struct, frozen=True):
     """A length of time from now, or from the day beside it."""
 
     minutes: int = 0
@@ -90,20 +85,17 @@ class Length:
     is_from_day: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(Struct, frozen=True):
     unit: Unit
     minutes: int = 0
     """Of an interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class DayOfMonth:
+class DayOfMonth(Struct, frozen=True):
     day: int
 
 
-@dataclass(frozen=True, slots=True)
-class SlashedDate:
+class SlashedDate(Struct, frozen=True):
     """Day and month in the order of a country."""
 
     one: int
@@ -136,8 +128,7 @@ Value = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TimeWord:
+class TimeWord(Struct, frozen=True):
     start: int
     end: int
     value: Value

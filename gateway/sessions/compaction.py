@@ -6,10 +6,11 @@ That part stays in the transcript, word for word. Nothing is summarised before i
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
+from msgspec import Struct, structs
 
 from gateway.agent.budget import CostCause
 from gateway.agent.entries import OFFLINE, Entry, FlushEntry, SummaryEntry, UserEntry
@@ -53,24 +54,21 @@ _PART_SHARE = 0.5
 """Share of a model's window that the text to summarise may fill in one request."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionResult:
+class CompactionResult(Struct, frozen=True):
     turns: int
     """How many turns shown before the summary replaces."""
     flushed: FlushEntry | None
     summary: SummaryEntry
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryOrder:
+class SummaryOrder(Struct, frozen=True):
     """A person's or a model's request for a summary."""
 
     focus: str = ""
     """The subject to keep most of; empty for no preference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crowded:
+class Crowded(Struct, frozen=True):
     """A conversation that needs more room."""
 
     session: Session
@@ -144,7 +142,7 @@ class Compaction:
     async def _save(self, crowded: Crowded) -> FlushEntry | None:
         """Have notes saved, unless that was done just before; the conversation goes into the daily notes anyway."""
         session, request = crowded.session, crowded.request
-        flushed = await self._flush(session, replace(request, entries=without_last_turn(request.entries)))
+        flushed = await self._flush(session, structs.replace(request, entries=without_last_turn(request.entries)))
         if flushed is not None:
             await session.transcript.append(crowded.turn, flushed)
         await self._lifecycle.pause_session(session.key, Pause.COMPACTION)
@@ -179,8 +177,7 @@ def _known(entries: Sequence[Entry], session: Session) -> list[Entry]:
     return [entry for entry in entries if may_know(reader, is_house=is_house(entry))]
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     """A model that is asked for a summary."""
 
     model: Model

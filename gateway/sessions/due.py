@@ -1,7 +1,8 @@
 """Reasons for a session's pause or end, and the item that waits for it in its lane."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from gateway.admission.routing import SessionKey
 
@@ -29,8 +30,7 @@ class Pause(StrEnum):
     """Its older part is about to be summarised."""
 
 
-@dataclass(frozen=True, slots=True)
-class DueSession:
+class DueSession(Struct, frozen=True):
     """A session's due pause or end, which waits in the lane like a message."""
 
     key: SessionKey

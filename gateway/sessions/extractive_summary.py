@@ -1,11 +1,11 @@
 """Extractive summary of a part of a conversation, without a language model."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from itertools import accumulate, groupby
 from operator import or_
 
+from msgspec import Struct, structs
 from pydantic import BaseModel, ValidationError
 
 from gateway.agent.authorship import others_words, own_words
@@ -49,8 +49,7 @@ _DECISION = 2
 """Weight of a decision among the facts of a line."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpokenLine:
+class SpokenLine(Struct, frozen=True):
     """A message or an answer."""
 
     at: datetime
@@ -78,7 +77,7 @@ def conversation(
     outside = accumulate(map(_reads_others, turns), or_, initial=_reads_others(earlier))
     noted, old = _noted_texts(every), earlier_versions(every)
     said = (
-        replace(each, is_noted=each.is_noted or any(_tells(text, folded(each.text)) for text in noted))
+        structs.replace(each, is_noted=each.is_noted or any(_tells(text, folded(each.text)) for text in noted))
         for turn, reads_others in zip(turns, list(outside)[1:], strict=True)
         if not _is_command(turn)
         for each in _spoken_lines([r for r in turn if not is_version(r, old)], agent, zone, reads_others=reads_others)

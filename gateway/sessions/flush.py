@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 
 import structlog
+from msgspec import structs
 from pydantic import BaseModel, ConfigDict
 
 from gateway.agent.budget import CostCause
@@ -106,7 +106,7 @@ class Flush:
 
     async def _ask(self, model: Model, request: ModelRequest, prompt: str, toolbox: Toolbox) -> None:
         said = UserEntry(prompt, self._clock(), "", "")
-        asked = replace(request, entries=[*request.entries, said], temperature=self._settings.flush_temperature)
+        asked = structs.replace(request, entries=[*request.entries, said], temperature=self._settings.flush_temperature)
         limits = TurnLimits(steps=self._settings.flush_steps)
         with suppress(ModelError, TurnLimitError):  # notes written until then count
             await run_turn(model, asked, toolbox, limits, TurnOutlets(_unjournaled, unshown))
@@ -159,7 +159,7 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
 
     works = tool(add_note)
     offered = {spec.name: Tool(spec, _Anything, closed) for spec in request.tools}
-    offered[works.spec.name] = replace(works, spec=offered.get(works.spec.name, works).spec)
+    offered[works.spec.name] = structs.replace(works, spec=offered.get(works.spec.name, works).spec)
     return Toolbox(offered.values(), session.access)
 
 

@@ -6,12 +6,13 @@ Everything here happens in the session's own lane: before a message is answered,
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import PurePosixPath
 from typing import Never
 
 import structlog
+from msgspec import Struct, field, structs
 
 from gateway.admission.routing import SessionKey, is_unasked
 from gateway.agent.agent import Agent
@@ -49,8 +50,7 @@ lost silently.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SessionObservers:
+class SessionObservers(Struct, frozen=True):
     """Who learns of pauses and ends, after the daily notes."""
 
     listeners: Sequence[Listener] = ()
@@ -70,8 +70,7 @@ class LifecycleSettings(SessionSettings):
     """Whether a model summarises long conversations for the day's notes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Activity:
+class _Activity(Struct, frozen=True):
     """The known state, without its transcript, of a session with messages."""
 
     last: datetime
@@ -204,7 +203,7 @@ class Lifecycle:
 
     async def finish(self, grace_s: float) -> None:
         """Write the remaining text to the notes when no turn runs any more; anything left waits for the next start."""
-        left = {key for key, activity in self._active.items() if activity.due is None}
+        left = [key for key, activity in self._active.items() if activity.due is None]
 
         async def settle(key: SessionKey) -> None:
             await self.settle(DueSession(key, Pause.SHUTDOWN))
@@ -236,7 +235,7 @@ class Lifecycle:
             if why is not None and why != activity.due and (isinstance(why, Ending) or activity.due is None):
                 found.append(DueSession(key, why))
         for due in found:
-            self._active[due.key] = replace(self._active[due.key], due=due.why)
+            self._active[due.key] = structs.replace(self._active[due.key], due=due.why)
         return found
 
     def _drop_if_done(self, done: DueSession) -> None:
@@ -249,14 +248,14 @@ class Lifecycle:
         left, self._latest_main = self._latest_main, key
         if left is None or left == key or left not in self._active or self._active[left].due is not None:
             return
-        self._active[left] = replace(self._active[left], due=Pause.SWITCH)
+        self._active[left] = structs.replace(self._active[left], due=Pause.SWITCH)
         if self._submit is not None:
             self._submit(left, DueSession(left, Pause.SWITCH))
 
     async def _tell_trouble(self, key: SessionKey, exc: Exception) -> None:
         log.warning("what was said is not written down yet", session=str(key), detail=str(exc))
         if key in self._active:
-            self._active[key] = replace(self._active[key], due=None)
+            self._active[key] = structs.replace(self._active[key], due=None)
         with suppress(StoreError):  # the store reports its own failures
             await self._count(UNLOGGED)
 

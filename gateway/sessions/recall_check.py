@@ -5,11 +5,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import PurePosixPath
 
 import structlog
+from msgspec import Struct
 
 from gateway.agent.entries import RecallEntry
 from gateway.sessions.daily_log import LOG
@@ -43,8 +43,7 @@ _OCCASIONS = frozenset({*Ending, Pause.REST, Pause.COMPACTION})
 _NAMES = frozenset({FactKind.IDENTIFIER, FactKind.NAME})
 
 
-@dataclass(frozen=True, slots=True)
-class StatedFact:
+class StatedFact(Struct, frozen=True):
     """A fact and the message that stated it."""
 
     fact: Fact

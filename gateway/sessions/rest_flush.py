@@ -1,9 +1,10 @@
 """Memory flush at a conversation's pause or end, after the daily notes are written."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import PurePosixPath
+
+from msgspec import structs
 
 from gateway.agent.entries import COMMAND, ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest
@@ -60,7 +61,7 @@ def _without_running_command(request: ModelRequest) -> ModelRequest:
     before = without_last_turn(request.entries)
     last = request.entries[len(before) :]
     is_command = any(isinstance(entry, ReplyEntry) and entry.model == COMMAND for entry in last)
-    return replace(request, entries=before) if is_command else request
+    return structs.replace(request, entries=before) if is_command else request
 
 
 def _last_said(records: Sequence[Record]) -> datetime | None:

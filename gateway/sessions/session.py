@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
@@ -12,8 +13,7 @@ from workspaces.history import Origin
 from workspaces.run_blocking import RunBlocking
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """A conversation without a running turn."""
 
     key: SessionKey

@@ -1,8 +1,9 @@
 """Input of a turn: a model with its first request and its tools, chosen for one message."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, Mark
@@ -14,8 +15,7 @@ from workspaces.access import Access
 from workspaces.history import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRequest:
+class TurnRequest(Struct, frozen=True):
     """A message whose turn has come, with everything decided about it."""
 
     row: InboxRow
@@ -28,8 +28,7 @@ class TurnRequest:
     """Time in the owner's zone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The plan that answers a message."""
 
     model: Model

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from gateway.errors import ConfigError
@@ -16,8 +17,7 @@ ORDINARY = frozenset(
 """Variables passed to programs that hold no secret: many texts contain the path of a home."""
 
 
-@dataclass(frozen=True, slots=True)
-class SecretSource:
+class SecretSource(Struct, frozen=True):
     """A place to read a secret from: an environment variable or a file, never the configuration itself."""
 
     key: str

@@ -1,16 +1,16 @@
 """The owner's time zone and its source."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from msgspec import Struct
 
 CONFIGURED = "owner.time_zone"
 FALLBACK = "nothing set: UTC"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerZone:
+class OwnerZone(Struct, frozen=True):
     """The zone that determines the owner's days."""
 
     zone: ZoneInfo

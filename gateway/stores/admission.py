@@ -4,9 +4,10 @@ Operations follow the rules of `gateway.stores.ports`: in the order of their cal
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from adapters.channel import Address, OverheardMessage
 from gateway.stores.rows import OutboxRow, Outgoing
@@ -21,8 +22,7 @@ UNREADABLE_MESSAGE = "unreadable_message"
 """Reason code: a stored message was damaged, or written by a newer version, and is quarantined (`unreadable.py`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
+class Visitor(Struct, frozen=True):
     """Somebody who writes directly to one bot account, as the transport names them."""
 
     channel: str
@@ -38,8 +38,7 @@ class Visitor:
         return f"{self.channel}:{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class PairingRequest:
+class PairingRequest(Struct, frozen=True):
     """A visitor who waits for admission; only they received the code."""
 
     visitor: Visitor
@@ -48,8 +47,7 @@ class PairingRequest:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Guest:
+class Guest(Struct, frozen=True):
     """A visitor whom the owner admitted, at that one bot account and in direct chats only."""
 
     visitor: Visitor
@@ -92,8 +90,7 @@ class Pairings(Protocol):
         """Return whether that person may write to that account now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """Messages of a chat that were not addressed to us, oldest first."""
 
     heard: tuple[OverheardMessage, ...] = ()
@@ -117,8 +114,7 @@ class Overheard(Protocol):
         """Drop one message, if it is stored: it was deleted on its platform."""
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
+class Silence(Struct, frozen=True):
     """A sender without an answer, and the reason; their messages are not kept."""
 
     at: datetime

@@ -9,6 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NewType, Protocol
 
+from msgspec import Struct
+
 from adapters.channel import InboundMessage
 from gateway.stores.rows import InboxRow
 
@@ -56,8 +58,7 @@ class JobSpec:
     """Description of its creator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A stored errand; ids grow and are never reused."""
 
     id: JobId
@@ -70,8 +71,7 @@ class Job:
     """How many of its latest slots in a row failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """A time at which a job is due."""
 
     at: datetime
@@ -81,8 +81,7 @@ class Slot:
     """The next slot after that."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobRun:
+class JobRun(Struct, frozen=True):
     """The outcome of a slot."""
 
     slot: datetime

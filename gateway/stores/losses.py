@@ -1,9 +1,9 @@
 """Losses of the state that a start found, kept in the state itself until the owner has been told."""
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
 from pydantic import AwareDatetime
 
 from gateway.stores.ports import Store
@@ -15,8 +15,7 @@ SHOWN_FOR = timedelta(days=7)
 """How long it is named to the owner. Our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateLoss:
+class StateLoss(Struct, frozen=True):
     """A loss of state that a start found."""
 
     at: datetime

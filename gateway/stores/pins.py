@@ -1,11 +1,11 @@
 """Port to the pins, which determine the authoritative copy of an agent's files among several gateways."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """Identifies one copy of an agent's files; stored both in their folder and in the store."""
 
     identity: str
@@ -28,8 +28,7 @@ class Pin:
 _PIN = re.compile(r"\A(?P<identity>\S+) (?P<claims>[0-9]{1,18}) (?P<number>\S+)")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownAgent:
+class KnownAgent(Struct, frozen=True):
     """The store's knowledge of one agent."""
 
     pin: Pin | None

@@ -1,11 +1,12 @@
 """Port to quarantined rows: messages, replies and jobs that were moved out of the way until the owner decides."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
+
+from msgspec import Struct
 
 from gateway.errors import StoreError
 from gateway.stores.admission import UNREADABLE_MESSAGE
@@ -40,8 +41,7 @@ KINDS: Mapping[str, QuarantineKind] = MappingProxyType(
 Retried = InboxRow | OutboxRow | JobId
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantinedRow:
+class QuarantinedRow(Struct, frozen=True):
     """A row that stays unprocessed until the owner retries or drops it."""
 
     id: str

@@ -1,11 +1,11 @@
 """Retention of finished rows in a store."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+
+class Retention(Struct, frozen=True):
     """How long the store keeps finished rows."""
 
     dedupe: timedelta = timedelta(days=14)

@@ -1,10 +1,12 @@
 """Rows of the store: messages, replies, changes, and the reason codes that the store counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NewType, Self
+
+from msgspec import Struct, field
 
 from adapters.channel import Address, Button, ChatKind, InboundMessage, Via
 
@@ -126,8 +128,7 @@ class OutboxRow:
         return self.turn_id.startswith(NOTICE_PREFIX)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnCommit:
+class TurnCommit(Struct, frozen=True):
     turn_id: TurnId
     answers: Sequence[InboxId]
     """Messages that this turn answered; they leave the inbox."""
@@ -173,8 +174,7 @@ class Proposal:
         return self.agent, self.path, self.before, self.after
 
 
-@dataclass(frozen=True, slots=True)
-class PendingChange:
+class PendingChange(Struct, frozen=True):
     """A stored proposal; ids grow in order of arrival. Its texts are dropped once it is decided."""
 
     id: ChangeId
@@ -189,8 +189,7 @@ class PendingChange:
         return TurnId(f"{CHANGE_PREFIX}{self.id}")
 
 
-@dataclass(frozen=True, slots=True)
-class UnsureSend:
+class UnsureSend(Struct, frozen=True):
     """A part that may have been sent twice, or once: shown in `status`."""
 
     outbox_id: OutboxId
@@ -200,8 +199,7 @@ class UnsureSend:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoreReport:
+class StoreReport(Struct, frozen=True):
     """The store's part of `status`."""
 
     inbox_waiting: int
@@ -216,8 +214,7 @@ class StoreReport:
     """Rows that stay unprocessed until the owner retries or drops them."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreOutage:
+class StoreOutage(Struct, frozen=True):
     """A store that does not answer."""
 
     why: str

@@ -1,16 +1,16 @@
 """Port to model costs, by agent, day and cause."""
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
 from datetime import date
 from typing import Protocol
+
+from msgspec import Struct, structs
 
 NANOS = 1_000_000_000
 """`Spend.nanos` in one unit of money."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spend:
+class Spend(Struct, frozen=True):
     """Tokens and money; a negative amount corrects an earlier one."""
 
     input_tokens: int = 0
@@ -28,10 +28,14 @@ class Spend:
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: "Spend") -> "Spend":
-        return Spend(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Spend(
+            *(mine + theirs for mine, theirs in zip(structs.astuple(self), structs.astuple(other), strict=True))
+        )
 
     def __sub__(self, other: "Spend") -> "Spend":
-        return Spend(*(mine - theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Spend(
+            *(mine - theirs for mine, theirs in zip(structs.astuple(self), structs.astuple(other), strict=True))
+        )
 
 
 class Spending(Protocol):

@@ -1,12 +1,12 @@
 """Separates readable stored rows from unreadable ones, which are quarantined and block nothing."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import TypeVar
 
 import structlog
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from adapters.channel import Address, Sender
@@ -25,8 +25,7 @@ Stored = TypeVar("Stored")
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A row that cannot be read."""
 
     reason: str

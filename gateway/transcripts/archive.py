@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from gateway.agent.entries import CallStartEntry, LoggedEntry, RecallEntry, TurnNoteEntry
 from gateway.transcripts.codec import Fault, Record, in_line, is_whole, to_line
@@ -28,8 +29,7 @@ _SILENT = CallStartEntry | TurnNoteEntry | LoggedEntry
 _ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivedConversation:
+class ArchivedConversation(Struct, frozen=True):
     name: str
     """File name: the session's name, with the end time for an ended one."""
     ended: datetime | None
@@ -37,8 +37,7 @@ class ArchivedConversation:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """The size of a conversation."""
 
     messages: int
@@ -49,8 +48,7 @@ class Extent:
     """Time of the last write."""
 
 
-@dataclass(slots=True)
-class RecordPage:
+class RecordPage(Struct):
     """Some records of a conversation, in their order, and the faults between them."""
 
     records: list[Record] = field(default_factory=list)

@@ -12,13 +12,13 @@ older program does no harm to a newer one's lines.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Annotated, Generic, Literal, TypeVar, get_args
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from gateway.agent.authorship import corrects_earlier, own_words
@@ -57,8 +57,7 @@ _RECORD_START = b'{"v":'
 """Begins every record and cannot occur inside one, where its quotation marks would be escaped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One entry of a conversation, with the turn that it belongs to."""
 
     turn_id: TurnId

@@ -10,10 +10,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, tzinfo
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from gateway.agent.authorship import others_words, own_words
 from gateway.agent.entries import ReplyEntry, UserEntry, own_answer
@@ -53,8 +54,7 @@ _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
 _LONGEST_NAME = 30
 
 
-@dataclass(frozen=True, slots=True)
-class _ShownLine:
+class _ShownLine(Struct, frozen=True):
     """A line of the document of a conversation."""
 
     number: int
@@ -66,8 +66,7 @@ class _ShownLine:
     """It stays on the owner's machines."""
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     """What a transcript holds from its first open part on, as far as it was read."""
 
     inode: int

@@ -5,9 +5,10 @@ Parts are counted in lines and not in bytes: a line's length depends on numbers 
 
 import re
 import sys
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from workspaces.memory.entry import PART_LINES
 
@@ -19,8 +20,7 @@ _OUTSIDE = re.compile(rb'"from_outside":true|"pictures":\[\{')
 """Cannot occur inside a text, where quotation marks are escaped."""
 
 
-@dataclass(slots=True)
-class TranscriptParts:
+class TranscriptParts(Struct):
     """The parts of the transcript with number *inode*, as far as it was read."""
 
     inode: int

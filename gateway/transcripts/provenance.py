@@ -1,9 +1,10 @@
 """Traces a memory back: from a line of a note to the commit that wrote it and the message it came from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
@@ -20,8 +21,7 @@ from workspaces.history.visibility import sees_all
 from workspaces.paths import clean_path
 
 
-@dataclass(frozen=True, slots=True)
-class NoteChange:
+class NoteChange(Struct, frozen=True):
     """A change that wrote some lines of a note."""
 
     commit: Commit
@@ -29,8 +29,7 @@ class NoteChange:
     """The message that led to it; `None` if there was none, or its transcript is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOrigin:
+class MemoryOrigin(Struct, frozen=True):
     citation: str
     text: str
     """The lines as they are in the file."""

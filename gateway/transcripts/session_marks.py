@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.admission.routing import SessionKey
 from gateway.errors import StoreError
@@ -12,8 +13,7 @@ from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.ports import Store
 
 
-@dataclass(frozen=True, slots=True)
-class LostTranscript:
+class LostTranscript(Struct, frozen=True):
     """A transcript without a record that can be read, of a conversation that had some."""
 
     key: SessionKey

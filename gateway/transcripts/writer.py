@@ -7,10 +7,11 @@ import errno
 import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.agent.entries import Entry, Mark, SummaryEntry, UsedEntry, UsedMemory, UserEntry
 from gateway.runtime.clock import utc_now
@@ -32,8 +33,7 @@ Follower = Callable[[Sequence[Record]], None]
 """Called, synchronously in the event loop, with the records that were written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repairs:
+class Repairs(Struct, frozen=True):
     """The faults of a transcript, as far back as it was read, when it was opened."""
 
     torn: int = 0

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
+from msgspec import Struct, field
 
 from adapters.channel import Attachment, AttachmentKind, ChannelError, ChatKind, InboundMessage
 from gateway.agent.agent import Agent
@@ -48,8 +48,7 @@ _WORDS = {
 _SPOKEN = {AttachmentKind.VOICE, AttachmentKind.AUDIO, AttachmentKind.VIDEO}
 
 
-@dataclass(frozen=True, slots=True)
-class _MessageAttachments:
+class _MessageAttachments(Struct, frozen=True):
     """One message while it is taken in, for one turn."""
 
     row: InboxRow
@@ -72,8 +71,7 @@ class _MessageAttachments:
             self.notices.append(notice)
 
 
-@dataclass(frozen=True, slots=True)
-class TakenIn:
+class TakenIn(Struct, frozen=True):
     """A message in the form that the conversation stores."""
 
     text: str

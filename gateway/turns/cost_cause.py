@@ -1,6 +1,6 @@
 """Spending cause of a turn, and the notice that the day's budget is spent."""
 
-from dataclasses import replace
+from msgspec import structs
 
 from adapters.channel import InboundMessage
 from adapters.http import CHANNEL as HTTP
@@ -36,7 +36,7 @@ def cause_of(message: InboundMessage, session_type: SessionType) -> CostCause:
 
 def asked_for(agent: Agent, message: InboundMessage, envelope: Envelope) -> Agent:
     """Return *agent* with its model charged for the cause of the turn of *message*."""
-    return replace(agent, model=paid_for(agent.model, cause_of(message, envelope.access.session_type)))
+    return structs.replace(agent, model=paid_for(agent.model, cause_of(message, envelope.access.session_type)))
 
 
 def budget_notice(exc: BudgetError, envelope: Envelope) -> tuple[str, str]:

@@ -1,8 +1,9 @@
 """Turns of models that run elsewhere, where some text stays on the owner's machines: what is told to the sender."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
+
+from msgspec import structs
 
 from adapters import http, terminal, web
 from adapters.channel import Address, InboundMessage
@@ -40,7 +41,7 @@ def voice_for(agent: Agent) -> Agent:
         return agent
     models = (agent.others[name] for name in agent.fallbacks if name in agent.others)
     here = next((model for model in models if reader_of(model) is Locality.HERE), None)
-    return agent if here is None else replace(agent, model=here)
+    return agent if here is None else structs.replace(agent, model=here)
 
 
 def carries_mark(message: InboundMessage, records: Records) -> bool:
@@ -109,5 +110,5 @@ def _remedy(agent: Agent, access: Access) -> str:
 def _known_record(record: Record, reader: Locality) -> Record:
     entry = record.entry
     if isinstance(entry, Mark):
-        return replace(record, entry=shown_mark(entry, reader))
-    return replace(record, entry=shown_entries([entry], reader)[0])
+        return structs.replace(record, entry=shown_mark(entry, reader))
+    return structs.replace(record, entry=shown_entries([entry], reader)[0])

@@ -1,7 +1,9 @@
 """Joins waiting messages to the turn of another; each keeps an entry of its own in the journal."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from gateway.agent.entries import Entry, UserEntry
 from gateway.inbound.queue_modes import Current
@@ -10,8 +12,7 @@ from gateway.stores.rows import InboxRow
 from gateway.turns.journal import TurnJournal
 
 
-@dataclass(frozen=True, slots=True)
-class Joining:
+class Joining(Struct, frozen=True):
     """The messages of one turn; its journal alone determines these."""
 
     current: Current

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
+
+from msgspec import Struct, field, structs
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.internal_channels import is_heartbeat
@@ -68,8 +70,7 @@ _AFTER_OVERFLOW = 0.75
 """Share of an oversized request that certainly fits; our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSettings:
+class TurnSettings(Struct, frozen=True):
     bootstrap: Limits = field(default_factory=Limits)
     limits: TurnLimits = field(default_factory=TurnLimits)
     recall: RecallSettings = field(default_factory=RecallSettings)
@@ -85,8 +86,7 @@ class TurnSettings:
         return kind is SessionType.HEARTBEAT or (kind is SessionType.CRON and not self.jobs_remember)
 
 
-@dataclass(frozen=True, slots=True)
-class _PlannedRequest:
+class _PlannedRequest(Struct, frozen=True):
     """A request before recall, with its sources."""
 
     request: ModelRequest
@@ -114,8 +114,7 @@ class _PlannedRequest:
         return f"\nYour context window is {share:.0%} full." if share >= _WORTH_TELLING else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Planner:
+class Planner(Struct, frozen=True):
     """Plans turns; reads only within the turn's access."""
 
     settings: TurnSettings
@@ -147,7 +146,7 @@ class Planner:
             note = replace(note, from_outside=note.text != draft.prompt.prompt.note + _clock(asked) + facts)
         request = with_note(draft.request, note)
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
-            request = replace(request, look=sight_of(asked.agent, asked.access))
+            request = structs.replace(request, look=sight_of(asked.agent, asked.access))
         guard.hears(*request.entries)
         if request.outside is not None:
             guard.reads_house()
@@ -244,7 +243,7 @@ class Planner:
         )
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
         told = _clock(asked) + _how_to_speak(asked) + _left_out_notice(shown, access) + self.tools.away_notice(asked)
-        request = replace(bare, entries=shown.entries)
+        request = structs.replace(bare, entries=shown.entries)
         note = None if self._is_noted(asked, filled) else turn_note(filled, outside, told, shown.entries)
         older = sum(records.rounds.sizes(scale.steady)[:-1])
         size = scale.tokens(request_characters(with_note(request, note)))

@@ -1,11 +1,11 @@
 """Postponement of a message whose turn failed for now: its sender is told once, and it is tried for a day."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 import structlog
+from msgspec import Struct, structs
 
 from adapters.channel import InboundMessage
 from gateway.admission.internal_channels import is_heartbeat, is_inner
@@ -36,8 +36,7 @@ class WaitingTurn(Protocol):
         """Return the words of the job that began the turn, if they are due to its owner. Raises StoreError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Postponement:
+class Postponement(Struct, frozen=True):
     """Has messages wait for another attempt."""
 
     store: Store
@@ -75,7 +74,7 @@ class Postponement:
             notice = await self.store.notify(f"postponed:{row.turn_id}", Outgoing.answering(row.message, reason))
         except StoreError as trouble:
             log.error("the store cannot be written", detail=str(trouble))
-            later = replace(later, lets_pass=False)
+            later = structs.replace(later, lets_pass=False)
             self.postponed(row, reason, later.lets_pass)
             if self.unstored is not None and not is_inner(row.message):
                 await self.unstored(row.message, trouble)

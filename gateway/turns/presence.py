@@ -4,9 +4,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 
 import structlog
+from msgspec import Struct
 
 from adapters.abilities import Reacts, ShowsDrafts, ShowsTyping
 from adapters.channel import Adapter, Address, ChannelError, InboundMessage, Via
@@ -15,8 +15,7 @@ from gateway.turns.drafts import Draft
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class SignTimes:
+class SignTimes(Struct, frozen=True):
     """Times of the signs, in seconds."""
 
     first_after_s: float = 1.0

@@ -1,9 +1,10 @@
 """The tools of a turn, with the guard that stands before what they write."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+
+from msgspec import Struct, field
 
 from gateway.admission.routing import session_of
 from gateway.agent.authorship import own_words
@@ -27,8 +28,7 @@ from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.turn_request import TurnRequest
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTools:
+class TurnTools(Struct, frozen=True):
     """Makes the toolbox of each turn: the agent's own tools, those of packages and those of other programs."""
 
     approvals: Approvals

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import structlog
+from msgspec import Struct, field, structs
 
 from adapters.channel import Button, ChatKind, InboundMessage, Via
 from gateway.admission.internal_channels import CLOCK, is_inner
@@ -77,8 +78,7 @@ Offer = Callable[[InboundMessage, Access, Sequence[Entry]], tuple[Button, ...]]
 """Returns the buttons below the answer to a message, based on its turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
+class Turns(Struct, frozen=True):
     """Answers messages, one turn each; a lane calls it for one message of a session at a time."""
 
     agents: Mapping[AgentId, Agent]
@@ -136,8 +136,7 @@ class Turns:
         return Turn(self, row, envelope, self.agents[envelope.key.agent], journal)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One attempt to answer a message, with its session open."""
 
     turns: Turns
@@ -263,7 +262,7 @@ class Turn:
         if self.turns.shortcut is None or is_inner(self.row.message):  # our own text is never a command
             return None
         plan = self.turns.shortcut(asked)
-        return plan and replace(plan, request=replace(plan.request, entries=self.journal.entries))
+        return plan and structs.replace(plan, request=structs.replace(plan.request, entries=self.journal.entries))
 
     def _ending_plan(self, asked: TurnRequest) -> Plan:
         """Return the plan that ends a turn halted before it was planned: its calls get their outcomes."""

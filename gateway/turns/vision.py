@@ -2,8 +2,9 @@
 
 import hashlib
 from base64 import b64encode
-from dataclasses import replace
 from pathlib import PurePosixPath
+
+from msgspec import structs
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Picture
@@ -26,7 +27,7 @@ def sight_of(agent: Agent, access: Access) -> Look:
 def _data_uri(workspace: Workspace, access: Access, picture: Picture) -> str | None:
     """Return *picture* as a data URI; `None` unless it is unchanged in a folder that this turn may read."""
     path = PurePosixPath(picture.path)
-    if path.parent not in {attachments_folder(replace(access, is_house=each)) for each in (False, True)}:
+    if path.parent not in {attachments_folder(structs.replace(access, is_house=each)) for each in (False, True)}:
         return None
     try:
         content = b"".join(workspace.pieces(path, access, picture.size))

@@ -2,7 +2,8 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.admission.routing import SessionKey, route
 from gateway.errors import StoreError
@@ -17,8 +18,7 @@ from gateway.transcripts.records import Records
 from gateway.turns.turn import Turns
 
 
-@dataclass(frozen=True, slots=True)
-class LaneWork:
+class LaneWork(Struct, frozen=True):
     """Handles one item at a time; called by a lane."""
 
     turns: Turns

@@ -1,9 +1,9 @@
 """Views of an agent's activity: plots of past days, and the hooks and tools that work beside it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -18,8 +18,7 @@ _DAYS = 60
 _RECEIPTS_SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """The bar of one day: its parts from below, each with its place among all causes, its top and its height."""
 
     day: str
@@ -27,8 +26,7 @@ class Stack:
     parts: Sequence[tuple[int, float, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class StackPlot:
+class StackPlot(Struct, frozen=True):
     """Amounts by day and cause, as bars; their highest is 1."""
 
     causes: Sequence[str]
@@ -36,8 +34,7 @@ class StackPlot:
     stacks: Sequence[Stack]
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityPages:
+class ActivityPages(Struct, frozen=True):
     """The views `trends` and `tools` below `/agents/<agent>/work`."""
 
     frame: ViewFrame

@@ -1,9 +1,10 @@
 """API tokens and their holders."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
+
+from msgspec import Struct
 
 from gateway.config import WebSettings
 from gateway.errors import ConfigError
@@ -13,8 +14,7 @@ LEAST_CHARACTERS = 24
 """Least length of a token: 24 characters of an alphabet of 64 are 144 bits, which nobody guesses; our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenHolder:
+class TokenHolder(Struct, frozen=True):
     """A client that may send requests over HTTP."""
 
     name: str

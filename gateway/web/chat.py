@@ -9,8 +9,9 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 
+from msgspec import Struct, structs
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -57,8 +58,7 @@ DRAFT_EVERY_S = 0.06
 long as it took."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSign:
+class ToolSign(Struct, frozen=True):
     """An answer waits for a tool."""
 
     name: str
@@ -72,8 +72,7 @@ class _MessageBody(BaseModel):
     """Set by the page: repeating it, when the outcome is unknown, repeats the same message."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatPages:
+class ChatPages(Struct, frozen=True):
     """The pages below `/chat` that talk to agents."""
 
     entrance: Login
@@ -185,7 +184,9 @@ class ChatPages:
         transcript = await self.conversation(agent)
         said = [*page_messages(transcript.records)]
         notices = [
-            replace(each, buttons=()) if each.turn.startswith(CHANGE_PREFIX) and each.turn not in asked else each
+            structs.replace(each, buttons=())
+            if each.turn.startswith(CHANGE_PREFIX) and each.turn not in asked
+            else each
             for each in adapter.recent
             if each.turn.startswith(NOTICE_PREFIX)
         ]

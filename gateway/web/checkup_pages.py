@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -20,8 +20,7 @@ _SCORED, _MOST_SCORED = 15, 2_000
 _KINDS = {str(kind): kind.in_words for kind in FindingKind}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckupPages:
+class CheckupPages(Struct, frozen=True):
     """The view at `/agents/<agent>/memory/checkup`."""
 
     frame: ViewFrame

@@ -4,10 +4,10 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 
+from msgspec import Struct
 from uuid_utils import uuid7
 
 from adapters.channel import Adapter, Address, ChannelUnavailableError, ChatKind, InboundMessage, Quote, Sender
@@ -79,8 +79,7 @@ class TurnFeed:
         return self._waiting.popleft()
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionTurns:
+class CompletionTurns(Struct, frozen=True):
     """Sends messages to agents on behalf of token holders."""
 
     routes: Routes

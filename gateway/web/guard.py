@@ -4,9 +4,9 @@ Another site's page, open in the owner's browser, can make that browser send req
 another origin than its own, nor a host of its own that is an IP address.
 """
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,8 +32,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RequestGuard:
+class RequestGuard(Struct, frozen=True):
     """Rejects forbidden requests, and adds security headers to every response."""
 
     app: ASGIApp

@@ -1,10 +1,11 @@
 """Views of an agent's history: changes by kind and text, their differences, and ways back."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
@@ -24,8 +25,7 @@ TOPICS: tuple[tuple[_Topic, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryPages:
+class HistoryPages(Struct, frozen=True):
     """The views below `/agents/<agent>/history`."""
 
     frame: ViewFrame

@@ -3,7 +3,8 @@
 import base64
 import binascii
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.channel import Attachment, AttachmentKind
 from gateway.web.errors import HttpError
@@ -13,8 +14,7 @@ _DATA = re.compile(r"data:(?P<mime>[A-Za-z0-9.+/-]{1,100});base64,", re.IGNORECA
 _KINDS = "JPEG, PNG, WebP or GIF"
 
 
-@dataclass(frozen=True, slots=True)
-class ImageCaps:
+class ImageCaps(Struct, frozen=True):
     """Limits on the number and size of a request's images; the same as for any other channel."""
 
     count: int

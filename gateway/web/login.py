@@ -1,7 +1,6 @@
 """The page itself, signing in and out, and the list of signed-in browsers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -9,6 +8,7 @@ from secrets import compare_digest
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
+from msgspec import Struct, field
 from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
@@ -38,8 +38,7 @@ class _CodeBody(BaseModel):
     code: str = Field(max_length=_LONGEST_CODE)
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(Struct, frozen=True):
     """Signs in the owner's browser, and recognises its session."""
 
     sign_ins: SignIns

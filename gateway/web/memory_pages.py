@@ -2,11 +2,12 @@
 
 from calendar import Calendar
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import MAXYEAR, date, timedelta
 from itertools import groupby
 from typing import Literal
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -30,8 +31,7 @@ KINDS = (("", "everything"), ("long", "long-term"), ("daily", "days"), ("shared"
 _DISTANCES = ((7, "a week ago"), (30, "a month ago"), (182, "half a year ago"), (365, "a year ago"))
 
 
-@dataclass(frozen=True, slots=True)
-class FilePart:
+class FilePart(Struct, frozen=True):
     """The part of a file of notes that a view shows."""
 
     path: str
@@ -47,8 +47,7 @@ class FilePart:
     after: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SharedChat:
+class SharedChat(Struct, frozen=True):
     """A chat whose people share notes with the agent."""
 
     name: str
@@ -59,8 +58,7 @@ class SharedChat:
     older: Sequence[NoteRow]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPages:
+class MemoryPages(Struct, frozen=True):
     """The views below `/agents/<agent>/memory`."""
 
     frame: ViewFrame

@@ -5,8 +5,9 @@ is read here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from adapters.channel import Adapter, InboundMessage
 from adapters.web import CHANNEL, PageEventKind, PageMessage, WebAdapter
@@ -70,8 +71,7 @@ def _said_text(message: InboundMessage) -> str:
     return "\n".join(filter(None, [message.text, *files]))
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingMessages:
+class WaitingMessages(Struct, frozen=True):
     """Messages that wait: the owner's for an answer, and requests for the owner's decision."""
 
     inbox: Inbox
@@ -100,8 +100,7 @@ class WaitingMessages:
         return frozenset(waiting)
 
 
-@dataclass(frozen=True, slots=True)
-class PageMirror:
+class PageMirror(Struct, frozen=True):
     """Follows the owner's conversation with one agent, for its page."""
 
     agent: AgentId

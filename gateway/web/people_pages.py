@@ -1,8 +1,8 @@
 """Views of people and rooms: pairing requests, guests, groups, routes, and messages without an answer."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -38,8 +38,7 @@ _DIRECT_ALONE = frozenset(
 """Refusals in direct chats."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeoplePages:
+class PeoplePages(Struct, frozen=True):
     """The views below `/people`."""
 
     frame: ViewFrame

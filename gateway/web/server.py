@@ -1,9 +1,9 @@
 """The HTTP application: its routes, and the guard before them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -49,8 +49,7 @@ from gateway.web.work_pages import WorkPages
 from workspaces.access import AgentId
 
 
-@dataclass(frozen=True, slots=True)
-class WebResources:
+class WebResources(Struct, frozen=True):
     """The parts of the gateway that the HTTP server uses."""
 
     routes: Routes
@@ -76,8 +75,7 @@ class WebResources:
     now: Callable[[], datetime]
 
 
-@dataclass(frozen=True, slots=True)
-class WebServer:
+class WebServer(Struct, frozen=True):
     """The HTTP application, to be served."""
 
     app: ASGIApp

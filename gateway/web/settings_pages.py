@@ -1,9 +1,9 @@
 """Views of the settings that people change."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -13,8 +13,7 @@ from gateway.control.settings_wire import OwnerSettingsOrder
 from gateway.web.view_frame import ViewFrame
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsPages:
+class SettingsPages(Struct, frozen=True):
     """The views below `/settings`."""
 
     frame: ViewFrame

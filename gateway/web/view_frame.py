@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from secrets import token_urlsafe
 from typing import TypeVar
 from urllib.parse import urlencode
 
+from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -29,8 +29,7 @@ Act = Callable[[Request, dict[str, str]], Awaitable[Response]]
 """Handles a form: the request and its fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class ViewFrame:
+class ViewFrame(Struct, frozen=True):
     """Serves the views to the signed-in owner."""
 
     login: Login

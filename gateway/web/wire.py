@@ -5,9 +5,9 @@ Parameters that would change the shape of the answer are rejected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from pydantic import BaseModel, Field, ValidationError
 
 from adapters.channel import Attachment
@@ -55,8 +55,7 @@ class _CompletionBody(BaseModel):
     response_format: _Format | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """A client's request."""
 
     model: str
@@ -147,8 +146,7 @@ def _param(loc: Sequence[int | str]) -> str | None:
 # --- answers
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """Fields shared by all parts of one answer."""
 
     id: str

@@ -1,8 +1,8 @@
 """Views of an agent at work: its open questions, its jobs, its conversations, and the gateway's health."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -38,8 +38,7 @@ _REMEDIES = {
 PromisesOf = Callable[[AgentId], Awaitable[Promises]]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkPages:
+class WorkPages(Struct, frozen=True):
     """The views below `/agents/<agent>/work`."""
 
     frame: ViewFrame

@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from bench.asked import AskedConversation, AskedQuestion
 from bench.statements import CONTRADICTION, UPDATE, outcomes, run
@@ -41,7 +42,7 @@ def test_the_newer_statement_stands_above_the_older_one(found: list[Hit], outcom
 
 def test_both_sides_of_a_contradiction_have_the_mark() -> None:
     """One is not enough."""
-    first, second = replace(OLD, mark="contradicts b"), replace(NEW, mark="contradicts a")
+    first, second = structs.replace(OLD, mark="contradicts b"), structs.replace(NEW, mark="contradicts a")
     assert judged(CONTRADICTION, first, second) == ["right"]
     assert judged(CONTRADICTION, first, NEW) == ["not marked"]
 

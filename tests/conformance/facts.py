@@ -37,7 +37,7 @@ def weighs_seven_to_three(preset: str) -> bool:
     assert memory.vector_weight is not None
     assert memory.keyword_weight is not None
     weights = blended(Blend(memory.vector_weight, memory.keyword_weight))
-    names = set(Weights.__dataclass_fields__) - {"floor", "half_life_days"}
+    names = set(Weights.__struct_fields__) - {"floor", "half_life_days"}
     parts = {name: round(getattr(weights, name), 6) for name in names if getattr(weights, name)}
     return parts == {"dense": 0.49, "keyword": 0.3}  # the dense part is the cosine divided by 0.7
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, InboundMessage
 from gateway.stores.jobs import RUNS_KEPT, Job, JobId, JobRun, JobSpec, RunState, Slot
@@ -63,7 +64,7 @@ async def test_a_slot_is_taken_once_with_its_message_or_not_at_all(kept: Kept) -
     store = await kept.reopen()
     assert await store.jobs.take(job.id, DUE, slot_message(job=job.id)) is None
     assert await store.inbox.waiting() == [row]
-    assert await store.jobs.all() == [replace(job, last_slot=DUE.at, next_slot=DUE.after)]
+    assert await store.jobs.all() == [structs.replace(job, last_slot=DUE.at, next_slot=DUE.after)]
     assert await store.jobs.history(job.id) == [JobRun(DUE.at, RunState.RUNNING, None)]
 
 
@@ -81,7 +82,7 @@ async def test_a_disabled_or_removed_job_has_no_slot(store: Store) -> None:
 async def test_a_missed_slot_is_noted_and_costs_no_message(store: Store) -> None:
     """The job has moved on."""
     job = await added(store)
-    assert await store.jobs.take(job.id, replace(DUE, after=None), None) is None
+    assert await store.jobs.take(job.id, structs.replace(DUE, after=None), None) is None
     assert [run.state for run in await store.jobs.history(job.id)] == [RunState.MISSED]
     assert (await store.jobs.all())[0].next_slot is None
     assert await store.inbox.waiting() == []
@@ -176,7 +177,7 @@ async def test_the_history_is_bounded(store: Store) -> None:
 async def test_what_is_done_is_forgotten_after_a_while(kept: Kept) -> None:
     """A job that still has a time to come stays, and so does one that was disabled."""
     done, disabled, coming = [await added(kept.store) for _ in range(3)]
-    await kept.store.jobs.take(done.id, replace(DUE, after=None), None)
+    await kept.store.jobs.take(done.id, structs.replace(DUE, after=None), None)
     await kept.store.jobs.set_next(disabled.id, None)
     await kept.store.prune(START + timedelta(days=365))
     assert {job.id for job in await kept.store.jobs.all()} == {disabled.id, coming.id}

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, Button, ChatKind, InboundMessage, Quote, Sender
 from gateway.errors import StoreError
@@ -529,7 +530,7 @@ async def test_a_change_is_decided_once_and_its_texts_are_dropped(kept: Kept, st
     store = await kept.reopen()
     assert await store.changes.waiting() == [other]
     emptied = replace(PROPOSAL, before=None, after=None)
-    assert await store.changes.get(change.id) == replace(change, proposal=emptied, state=state)
+    assert await store.changes.get(change.id) == structs.replace(change, proposal=emptied, state=state)
 
 
 async def test_a_change_that_nobody_decides_expires_and_is_counted(kept: Kept) -> None:
@@ -540,12 +541,12 @@ async def test_a_change_that_nobody_decides_expires_and_is_counted(kept: Kept) -
     assert await store.changes.waiting() == []
     assert not await store.changes.decide(change.id, ChangeState.APPROVED)
     late = await store.changes.get(change.id)
-    assert late == replace(change, state=ChangeState.EXPIRED)
+    assert late == structs.replace(change, state=ChangeState.EXPIRED)
     assert (await store.report()).approvals_waiting == 0
     for _ in range(2):
         await store.prune(kept.clock.now())
     swept = await store.changes.get(change.id)
-    assert swept == replace(late, proposal=replace(PROPOSAL, before=None, after=None))
+    assert swept == structs.replace(late, proposal=replace(PROPOSAL, before=None, after=None))
     report = await store.report()
     assert (report.reasons, report.approvals_waiting) == ({APPROVAL_EXPIRED: 1}, 0)
 

@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from gateway.agent.entries import Entry, UserEntry
 from gateway.agent.receipts import ReceiptLevel, receipt_line
 from gateway.home import Home
@@ -168,7 +170,9 @@ def transcript(home: Home, session: str) -> list[Line]:
 
 def everything(home: Home, platform: Platform, tolds: Iterable[Told], report: StoreReport) -> object:
     """Return all that a second recovery must leave as it is; Discord may replay messages, which are known then."""
-    report = replace(report, reasons={code: count for code, count in report.reasons.items() if code != "duplicate"})
+    report = structs.replace(
+        report, reasons={code: count for code, count in report.reasons.items() if code != "duplicate"}
+    )
     workspace, sessions = home.agent("main").workspace, home.agent("main").sessions
     head = Repository(home.agent("main").history, AgentId("main")).head()
     return report, head, _contents(workspace), _contents(sessions), [platform.shown(told.chat) for told in tolds]

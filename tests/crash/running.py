@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote
 
+from msgspec import structs
+
 from adapters.channel import Adapter, OutboundMessage
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
@@ -184,7 +186,7 @@ def _simplify(app: App, home: Home) -> None:
     for name, agent in list(agents.items()):
         clock = MemoryClock(time.monotonic, date.today)
         memory = MemoryIndex(name, home.agent(name).index, [], NoWorker(), agent.run, clock)
-        agents[name] = replace(agent, model=Secretary(), memory=memory)
+        agents[name] = structs.replace(agent, model=Secretary(), memory=memory)
 
 
 async def _wired(build: Callable[[], Awaitable[Adapter]], steps: Steps) -> Adapter:

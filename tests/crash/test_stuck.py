@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import MutableMapping
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
+
+from msgspec import structs
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry
@@ -40,7 +41,7 @@ async def test_a_stuck_chat_beside_a_quick_one(tmp_path: Path) -> None:
         home, model, stop = prepared(tmp_path / "home", platform), Hesitant(), asyncio.Event()
         async with running(home, Steps(), stop) as app:
             agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
-            agents[app.operator.agents.default] = replace(agents[app.operator.agents.default], model=model)
+            agents[app.operator.agents.default] = structs.replace(agents[app.operator.agents.default], model=model)
             STUCK.say(platform)
             QUICK.say(platform)
             await platform.has_shown({answer_to(number) for number, _ in QUICK.messages}, PATIENCE_S)

@@ -4,11 +4,11 @@ import asyncio
 import json
 import re
 from collections.abc import MutableMapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, OutboundMessage
 from gateway.agent.agent import Agent
@@ -124,7 +124,7 @@ async def test_no_draft_is_shown_of_an_answer_that_a_hook_looks_at(home: Home, i
     drafts: list[str] = []
     async with running(home) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
-        agents[MAIN] = replace(agents[MAIN], model=ScriptedModel("The tea is green."))
+        agents[MAIN] = structs.replace(agents[MAIN], model=ScriptedModel("The tea is green."))
         with app.parts.resources.channels.presence.follow(
             Address("terminal", MAIN, "owner"), lambda _, text: drafts.append(text)
         ):

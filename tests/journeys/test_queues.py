@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import MutableMapping
-from dataclasses import replace
 from typing import cast
+
+from msgspec import structs
 
 from adapters.channel import OutboundMessage
 from gateway.admission.routing import SessionKey
@@ -31,7 +32,7 @@ async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
 
     async with asyncio.timeout(PATIENCE_S), running(home) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
-        agents[MAIN] = replace(agents[MAIN], model=stopped)
+        agents[MAIN] = structs.replace(agents[MAIN], model=stopped)
         terminal = app.operator.conversation.terminals[MAIN]
         with terminal.attach(show):
             stopped.hold(1)
@@ -46,7 +47,7 @@ async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
             await terminal.say("/queue collect")
             assert "until this conversation ends" in await shown.get()
             assert app.parts.choices.mode(SessionKey(MAIN, "main")) is QueueMode.COLLECT
-            agents[MAIN] = replace(agents[MAIN], model=model)
+            agents[MAIN] = structs.replace(agents[MAIN], model=model)
             door = model.hold(1)
             await terminal.say("three")
             await model.asked(1)

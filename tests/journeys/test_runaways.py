@@ -4,10 +4,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, MutableMapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import cast
+
+from msgspec import structs
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
@@ -121,7 +122,7 @@ async def let_loose(folder: Path, platform: Platform) -> AsyncIterator[App]:
     home.write(home.config_file, home.config_file.read_text("utf-8") + LIMITS)
     async with running(home, Steps(), stop) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
-        agents[app.operator.agents.default] = replace(agents[app.operator.agents.default], model=Runaway())
+        agents[app.operator.agents.default] = structs.replace(agents[app.operator.agents.default], model=Runaway())
         yield app
         stop.set()
 

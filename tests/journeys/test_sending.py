@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Adapter, Quote
 from gateway.agent.entries import ResultEntry
@@ -27,8 +28,8 @@ def sending(house: House, model: ScriptedModel, adapters: Mapping[tuple[str, str
     planner = turns.planner
     enclosures = Enclosures({MAIN: house.folder / "outgoing"}, adapters or {}, house.threads, house.store.count)
     approvals = Approvals(turns.agents, house.store, house.clock.now, lambda _: None)
-    tools = replace(planner.tools, enclosures=enclosures, approvals=approvals)
-    return replace(turns, planner=replace(planner, tools=tools))
+    tools = structs.replace(planner.tools, enclosures=enclosures, approvals=approvals)
+    return structs.replace(turns, planner=structs.replace(planner, tools=tools))
 
 
 def copies(house: House) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from msgspec import structs
 from structlog.testing import capture_logs
 
 from adapters.channel import (
@@ -169,7 +170,7 @@ async def house(path: Path, task: str, settings: str = "", machine: Machine = TH
         memory = MemoryIndex(
             MAIN, home.agent(MAIN).index, [], NoWorker(), agents[MAIN].run, MemoryClock(time.monotonic, date.today)
         )
-        agents[MAIN] = replace(agents[MAIN], model=team, memory=memory)
+        agents[MAIN] = structs.replace(agents[MAIN], model=team, memory=memory)
         with app.operator.conversation.terminals[MAIN].attach(listens):
             yield House(app, team, heard)
 
@@ -387,12 +388,12 @@ def test_who_may_have_helpers(settings: str, is_offered: bool) -> None:
     said = InboundMessage(CHAT, "1", Sender("9", "Gus"), ChatKind.DIRECT, "hello", True, datetime.now(UTC))
     access = Access(MAIN, SessionType.GUEST, Scope("shared:x"), "telegram:9", depth=0, grants=frozenset())
     assert rules.may_spawn(access, said) == is_offered
-    assert rules.may_spawn(replace(access, session_type=SessionType.MAIN), said)
+    assert rules.may_spawn(structs.replace(access, session_type=SessionType.MAIN), said)
     for kind in (SessionType.GROUP, SessionType.CRON, SessionType.HEARTBEAT, SessionType.SUBAGENT):
-        assert not rules.may_spawn(replace(access, session_type=kind), said)
+        assert not rules.may_spawn(structs.replace(access, session_type=kind), said)
     job = replace(said, address=job_address(MAIN, "tea", in_main=True))
-    assert not rules.may_spawn(replace(access, session_type=SessionType.MAIN), job)
-    assert not replace(rules, children=0).may_spawn(replace(access, session_type=SessionType.MAIN), said)
+    assert not rules.may_spawn(structs.replace(access, session_type=SessionType.MAIN), job)
+    assert not replace(rules, children=0).may_spawn(structs.replace(access, session_type=SessionType.MAIN), said)
 
 
 def test_helpers_share_what_their_parent_had_left() -> None:

@@ -228,7 +228,8 @@ GUARDS = (
     Guard(
         "gateway/turns/vision.py",
         "a picture is shown only in turns of its own chat",
-        "    if path.parent not in {attachments_folder(replace(access, is_house=each)) for each in (False, True)}:\n"
+        "    if path.parent not in "
+        "{attachments_folder(structs.replace(access, is_house=each)) for each in (False, True)}:\n"
         "        return None\n",
         "",
         "tests/gateway/turns/test_attachments.py::test_a_picture_is_seen_by_the_audience_that_it_came_to",
@@ -271,7 +272,7 @@ GUARDS = (
     Guard(
         "workspaces/history/filtered_view.py",
         "a chat sees its own revision ids, not git's",
-        "yield git_id, replace(part, id=partial_id(part, number))",
+        "yield git_id, structs.replace(part, id=partial_id(part, number))",
         "yield git_id, part",
         "tests/workspaces/history/test_filtered_view.py::test_what_a_chat_sees_is_the_same_whatever_is_private",
     ),
@@ -497,7 +498,8 @@ GUARDS = (
         "gateway/agent/prompt_files.py",
         "a hook's reader reads by the turn's access",
         "        return read_file(agent.workspace, path, BootstrapRole.FILE, access)",
-        '        return read_file(agent.workspace, path, BootstrapRole.FILE, replace(access, session_type="main"))',
+        "        return read_file("
+        'agent.workspace, path, BootstrapRole.FILE, structs.replace(access, session_type="main"))',
         "tests/gateway/agent/test_prompt_files.py::test_the_reader_of_a_prompts_hook_is_bound_to_the_turns_access",
     ),
     Guard(
@@ -1236,7 +1238,8 @@ GUARDS = (
     Guard(
         "workspaces/history/exposed_turns.py",
         "a crash takes no mark from a line",
-        '            return replace(origin, others=True) if origin is not None else Origin("unknown", others=True)',
+        "            return structs.replace(origin, others=True) if origin is not None "
+        'else Origin("unknown", others=True)',
         "            return None",
         "tests/gateway/agent/test_history_writer.py::test_what_was_written_after_others_words_stays_so_through_a_crash",
     ),
@@ -1362,7 +1365,7 @@ GUARDS = (
     Guard(
         "workspaces/memory/search.py",
         "the notice of unread languages counts no marked line in a search",
-        "await self.foreign_notice(replace(access, reader=Locality.ELSEWHERE))",
+        "await self.foreign_notice(structs.replace(access, reader=Locality.ELSEWHERE))",
         "await self.foreign_notice(access)",
         "tests/workspaces/memory/test_foreign_notes.py::test_lines_that_stay_here_do_not_count_in_a_search",
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender, Via
 from gateway.admission.gate import AdmissionGate
@@ -74,7 +75,7 @@ class Gate:
     def spied(self, parts: CommandResources) -> LoadedCommands:
         """Return every command of the registry, each with nothing to do but to be counted."""
         commands = load_commands(parts).commands
-        return LoadedCommands([replace(command, run=self._noting(command)) for command in commands], [])
+        return LoadedCommands([structs.replace(command, run=self._noting(command)) for command in commands], [])
 
     async def hear(self, message: InboundMessage) -> None:
         """Let *message* in, or not, and answer it."""

@@ -13,6 +13,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage, Quote, Sender
 from gateway.admission.internal_channels import NOBODY, SUBAGENT, is_inner, result_address, task_address
@@ -110,7 +111,7 @@ class World:
         results, asked = await self._answered(message, script)
         listening = {GROUP_CHAT, GUEST_CHAT}
         # No adapter of a platform sends a turn's number: it is for the owner's page.
-        heard = (replace(each, turn="") for each in self.adapter.taken[sent:] if each.address in listening)
+        heard = (structs.replace(each, turn="") for each in self.adapter.taken[sent:] if each.address in listening)
         return Heard(tuple(self.model.requests[requests:asked]), tuple(heard), results)
 
     async def live(self) -> None:
@@ -265,7 +266,7 @@ async def world(
         async with App.open(home, config, ENVIRON, channels=False, machine=Machine(clock)) as app:
             agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
             for name, agent in list(agents.items()):
-                agents[name] = replace(agent, model=model)
+                agents[name] = structs.replace(agent, model=model)
                 await agent.history_writer.begin()
             app.parts.resources.channels.adapters.loaded["telegram", "home"] = adapter
             store = app.parts.resources.home.store

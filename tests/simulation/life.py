@@ -7,12 +7,12 @@ import random
 import time
 import traceback
 from collections.abc import Callable, MutableMapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import structlog
+from msgspec import structs
 
 from gateway.agent.agent import Agent
 from gateway.app.app import App
@@ -191,7 +191,7 @@ class Life:
         for name, agent in list(agents.items()):
             memory_clock = MemoryClock(self.loop.time, lambda: clock.now().date())
             memory = MemoryIndex(name, self.home.agent(name).index, [], NoWorker(), agent.run, memory_clock)
-            agents[name] = replace(agent, model=Secretary(self.world), memory=memory)
+            agents[name] = structs.replace(agent, model=Secretary(self.world), memory=memory)
 
 
 async def _built(adapter: SimAdapter) -> SimAdapter:

@@ -2,10 +2,10 @@
 
 import copy
 import pickle
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
+from msgspec import structs
 
 from tests.workspaces.turns import (
     CRON,
@@ -111,12 +111,12 @@ def test_memory_tools_flush_and_search_follow_the_matrix(
 def test_a_grant_widens_only_the_row_that_it_is_for(grant: Grant) -> None:
     """A guest or a subagent gains nothing from any grant."""
     for access in (GUEST, SUBAGENT, MAIN):
-        assert rights(replace(access, grants=frozenset({grant}))) == rights(access)
+        assert rights(structs.replace(access, grants=frozenset({grant}))) == rights(access)
 
 
 def test_a_chat_without_a_shared_audience_has_no_scope_of_its_own() -> None:
     """A group whose scope is private by mistake reads and writes no notes at all."""
-    access = replace(GROUP, scope=PRIVATE)
+    access = structs.replace(GROUP, scope=PRIVATE)
     assert readable_scopes(access) == frozenset()
     assert not may_read(access, PurePosixPath("memory/2026-03-01.md"))
     assert not may_write(access, PurePosixPath("memory/2026-03-01.md"))

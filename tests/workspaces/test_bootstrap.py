@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.workspaces.turns import (
     AGENT,
@@ -74,7 +75,7 @@ OWN_DAYS = [f"{OWN}/2026-03-01.md", f"{OWN}/2026-02-28.md"]
         (PRIVATE_CRON, ["AGENTS.md", "TOOLS.md", "MEMORY.md", *DAYS]),
         (HEARTBEAT, ["HEARTBEAT.md"]),
         (FULL_HEARTBEAT, [*PERSONA, "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", "MEMORY.md", *DAYS]),
-        (replace(MAIN, agent=AgentId("other")), []),
+        (structs.replace(MAIN, agent=AgentId("other")), []),
     ],
 )
 def test_each_session_type_is_shown_its_files_in_order(workspace: Workspace, access: Access, names: list[str]) -> None:

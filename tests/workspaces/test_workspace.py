@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.workspaces.test_access import CELLS
 from tests.workspaces.test_files import nobody
@@ -190,7 +190,7 @@ def _refusal(attempt: Attempt, workspace: Workspace, path: str, access: Access) 
 
 def test_no_agent_reaches_the_home_of_another(workspace: Workspace) -> None:
     """An access for another agent finds nothing at all, its owner's own included."""
-    stranger = replace(MAIN, agent=AgentId("other"))
+    stranger = structs.replace(MAIN, agent=AgentId("other"))
     seen = workspace.read("AGENTS.md", MAIN)
     for attempt in (
         lambda: workspace.read("AGENTS.md", stranger),

@@ -1,10 +1,11 @@
 """Types of the history, and the parser of git's log output."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import NewType
+
+from msgspec import Struct
 
 from workspaces.history.messages import Act, Origin, parse
 
@@ -15,16 +16,14 @@ LOG_FORMAT = "%H%x00%aI%x00%B"
 """Format read by `read_log`, with `git log -z --raw --no-abbrev --no-renames`."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     path: PurePosixPath
     act: Act
     content: str
     """Git's id of the new content; zeros for a deleted file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """One step of the history, as far as the reader may see it."""
 
     id: CommitId
@@ -36,8 +35,7 @@ class Commit:
     changes: tuple[FileChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True):
     """Difference of one file between two revisions."""
 
     path: PurePosixPath
@@ -48,8 +46,7 @@ class FileDiff:
     """A unified diff with three lines of context, its two header lines included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """Differences between two revisions, sorted by path."""
 
     files: tuple[FileDiff, ...]

@@ -4,8 +4,9 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec import structs
 
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history.messages import Origin, compose, parse
@@ -33,7 +34,7 @@ class ExposedTurns:
         """Return the origin of changes that a crash kept from being recorded; `None` if no turn was exposed then."""
         with suppress(OSError, UnicodeDecodeError):
             _, origin = parse(self._place.read_text())
-            return replace(origin, others=True) if origin is not None else Origin("unknown", others=True)
+            return structs.replace(origin, others=True) if origin is not None else Origin("unknown", others=True)
         return None
 
     def begin(self, turn: str, origin: Origin) -> None:

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from workspaces.access import PRIVATE, Access, readable_scopes, scope_folder
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError
@@ -29,8 +30,7 @@ _COMPARED = 50
 """Most files with line differences in one diff."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogQuery:
+class LogQuery(Struct, frozen=True):
     """Query for commits, newest first."""
 
     path: PurePosixPath | None = None
@@ -57,8 +57,7 @@ class LogQuery:
         return {Topic.MEMORY: tuple(sorted(LONG_TERM)), Topic.DAILY: (NOTES_FOLDER,)}.get(self.topic, ())
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleCommit:
+class VisibleCommit(Struct, frozen=True):
     commit: Commit
     diff: Diff
 
@@ -101,7 +100,7 @@ class View:
         git_id = self.resolve(revision)
         with closing(self._visible_commits(git_id, ())) as listed:
             _, commit = next(listed)
-        return self._writings(replace(commit, id=CommitId(git_id)), every=True)
+        return self._writings(structs.replace(commit, id=CommitId(git_id)), every=True)
 
     def show(self, revision: str, path: PurePosixPath | None = None) -> VisibleCommit:
         """Return a commit with its changes, or only those at or below *path*."""
@@ -204,7 +203,7 @@ class View:
                     continue
                 step = self._step(commit, origin.mark, origin.turn)
                 found += [step] if step.files or step.others else []
-        return [replace(step, is_undone=step.mark in undone) for step in found]
+        return [structs.replace(step, is_undone=step.mark in undone) for step in found]
 
     def _step(self, commit: Commit, mark: str, turn: str | None) -> TurnChanges:
         files = tuple(self._writings(commit))
@@ -263,7 +262,7 @@ class View:
             logged = self._log_commits(newest, own)
             parts = [(commit.id, part) for commit in logged if (part := visible_part(commit, self._access))]
             for number, (git_id, part) in zip(range(len(parts), 0, -1), parts, strict=True):
-                yield git_id, replace(part, id=partial_id(part, number))
+                yield git_id, structs.replace(part, id=partial_id(part, number))
 
     def _patches(self, newest: str) -> list[Patch]:
         """Return what each commit up to *newest* changed, oldest first; only for turns with a full view."""
@@ -299,7 +298,7 @@ def _as_one(steps: Sequence[TurnChanges]) -> TurnChanges | None:
     if not steps:
         return None
     files = tuple(file for step in steps for file in step.files)
-    return replace(steps[0], files=files, others=tuple(path for step in steps for path in step.others))
+    return structs.replace(steps[0], files=files, others=tuple(path for step in steps for path in step.others))
 
 
 def _is_within(path: PurePosixPath, folder: PurePosixPath | None) -> bool:

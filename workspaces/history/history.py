@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from workspaces.access import Access
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError, TooLargeError
@@ -39,15 +40,13 @@ _LONGEST_SPAN = 200
 """Most lines whose authors are looked up at once; a longer range is not a passage."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredFile:
+class RestoredFile(Struct, frozen=True):
     file: TextFile
     changed: bool
     """`False`: the file already had this text, and nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Authors:
+class Authors(Struct, frozen=True):
     """Some lines and the commits that wrote them."""
 
     text: str

@@ -9,11 +9,12 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from workspaces.history.git_command import Git
 from workspaces.history.messages import Origin, parse
@@ -35,8 +36,7 @@ _NEAR = 64
 """Most commits whose changes are read without git's own program, whose start takes longer than the reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedLines:
+class ReplacedLines(Struct, frozen=True):
     """Lines that were replaced by others; either may be empty."""
 
     removed: Sequence[str]
@@ -47,8 +47,7 @@ class ReplacedLines:
     """The same for the added lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileChanges:
+class FileChanges(Struct, frozen=True):
     path: PurePosixPath
     is_new: bool
     hunks: list[ReplacedLines] = field(default_factory=list)
@@ -84,8 +83,7 @@ class FileChanges:
         return min((n for n, line in removed if line.split() == words), key=lambda n: abs(n - near), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """A commit with its changes."""
 
     commit: str

@@ -4,8 +4,9 @@ A line is known by its words, as in `line_origins.py`. The owner's later edit or
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from workspaces.access import PRIVATE, scope_of
 from workspaces.history.line_changes import FileChanges, Patch
@@ -13,8 +14,7 @@ from workspaces.history.line_origins import is_owners, line_key
 from workspaces.history.messages import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenBy:
+class WrittenBy(Struct, frozen=True):
     """A commit, as the writer of lines."""
 
     origin: Origin | None

@@ -3,10 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from workspaces.access import SHARED_FOLDER
 from workspaces.secrets import redact
@@ -49,8 +50,7 @@ class Topic(StrEnum):
     """Every other file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The turn that changed the files."""
 
     session: str

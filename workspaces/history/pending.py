@@ -3,8 +3,9 @@
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field, structs
 
 from workspaces.files import Written
 from workspaces.history.messages import EDITOR_SESSION, Origin
@@ -18,8 +19,7 @@ later, as the owner's.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """Files as one author left them: one commit."""
 
     origin: Origin | None
@@ -57,7 +57,7 @@ class Pending:
                 self._closed.append(step := Step(None))
             elif turn is not None and step.origin is not None and step.origin.others is not others:
                 self._closed.extend([step] if step.texts else [])
-                step = self._turns[turn] = Step(replace(step.origin, others=others))
+                step = self._turns[turn] = Step(structs.replace(step.origin, others=others))
             step.texts[path] = tracked_text(path, written.after)
 
     def found(self, texts: Mapping[PurePosixPath, bytes | None], origin: Origin | None) -> None:

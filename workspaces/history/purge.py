@@ -2,9 +2,10 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from workspaces.errors import EditError, HistoryUnusableError
 from workspaces.files import Folder
@@ -19,8 +20,7 @@ _DEADLINE_S = 300.0
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Purged:
+class Purged(Struct, frozen=True):
     versions: int
     """File contents with the passage."""
     commits: int

@@ -2,11 +2,12 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from workspaces.errors import HistoryUnusableError
 from workspaces.files import Folder
@@ -35,8 +36,7 @@ class RepairReason(StrEnum):
     STALE_LOCK = "history_stale_lock"
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """A completed repair, for `status`."""
 
     reason: RepairReason

@@ -1,17 +1,16 @@
 """Rewriting of a line of commits with changed contents; used only by a purge."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import pygit2
+from msgspec import Struct, field
 from pygit2.enums import ObjectType, ReferenceType, SortMode
 
 Change = Callable[[bytes], bytes]
 """Return the new content of a file; the same if unchanged."""
 
 
-@dataclass(slots=True)
-class Rewriting:
+class Rewriting(Struct):
     """Rewrites commits, each with its own author, dates, message and other files; unchanged ones keep their ids."""
 
     repository: pygit2.Repository

@@ -1,7 +1,8 @@
 """Changes of one turn to the notes, as far as the reader may see them."""
 
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 FAR_BACK = 2_000
 """Changes of notes searched for a turn: months of talk. Our choice."""
@@ -9,8 +10,7 @@ NEAR = 20
 """A turn has several changes if others wrote in between; they are at most this far apart. Our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileWriting:
+class FileWriting(Struct, frozen=True):
     """One file of notes, before and after a change."""
 
     path: PurePosixPath
@@ -19,8 +19,7 @@ class FileWriting:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TurnChanges:
+class TurnChanges(Struct, frozen=True):
     mark: str
     """Reference for undoing it."""
     files: tuple[FileWriting, ...]

@@ -6,8 +6,9 @@ are hidden from them too: they depend on everything, private files included, and
 """
 
 import hashlib
-from dataclasses import replace
 from pathlib import PurePosixPath
+
+from msgspec import structs
 
 from workspaces.access import Access, may_read, readable_scopes, rights, scope_of
 from workspaces.history.commits import Commit, CommitId
@@ -36,7 +37,7 @@ def visible_part(commit: Commit, access: Access) -> Commit | None:
     if not changes:
         return None
     subject = subject_for({change.path: change.act for change in changes})
-    return replace(commit, subject=subject, origin=None, changes=changes)
+    return structs.replace(commit, subject=subject, origin=None, changes=changes)
 
 
 def partial_id(commit: Commit, number: int) -> CommitId:

@@ -4,10 +4,11 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
+
+from msgspec import Struct, field, structs
 
 from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.house import HouseFolders
@@ -61,8 +62,7 @@ class EarlierNotes:
         return audience_of(path)
 
 
-@dataclass(frozen=True, slots=True)
-class Lookback:
+class Lookback(Struct, frozen=True):
     """The `Past` of one agent, based on its history.
 
     The temporary index holds only files visible to the turn, and the search is limited to the turn's scopes as every
@@ -90,17 +90,17 @@ class Lookback:
         """Return the notes of *day* that match *query*. Raises WorkspaceError."""
         notes = EarlierNotes(await self.texts_on(day, access), self.others_lines, self.house)
         async with self._index(day, notes) as index:
-            found = await index.search(replace(query, as_of=None), access)
-        hits = tuple(replace(hit, as_of=day) for hit in found.hits)
+            found = await index.search(structs.replace(query, as_of=None), access)
+        hits = tuple(structs.replace(hit, as_of=day) for hit in found.hits)
         return SearchResult(hits, found.mode, _notice(day, notes, found.notice))
 
     async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
         """Return the lines of *day* that contain a text. Raises WorkspaceError."""
         notes = EarlierNotes(await self.texts_on(day, access), self.others_lines, self.house)
         async with self._index(day, notes) as index:
-            found = await index.find_exact(replace(query, as_of=None), access)
+            found = await index.find_exact(structs.replace(query, as_of=None), access)
         return ExactResult(
-            tuple(replace(match, as_of=day) for match in found.matches), _notice(day, notes, found.notice)
+            tuple(structs.replace(match, as_of=day) for match in found.matches), _notice(day, notes, found.notice)
         )
 
     @asynccontextmanager

@@ -5,9 +5,10 @@ A hit is only called replaced if the thing has one value at a time; where both m
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from itertools import combinations
+
+from msgspec import structs
 
 from workspaces.memory.hits import Hit, moment_of, since_mark, until_mark
 from workspaces.memory.text.claims import Relation, relation
@@ -60,7 +61,9 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
     if denying and asked.kind not in CORRECTABLE:
         _gather(said, order, denying, marks)
     _keep_best(order)
-    marked = (replace(said[place].hit, mark=marks[place]) if place in marks else said[place].hit for place in order)
+    marked = (
+        structs.replace(said[place].hit, mark=marks[place]) if place in marks else said[place].hit for place in order
+    )
     return (*marked, *hits[depth:])
 
 
@@ -76,7 +79,7 @@ def _keep_best(order: list[int]) -> None:
 def _with_whole_answers(hits: Sequence[Hit]) -> list[Hit]:
     """Return *hits* with each part of an agent's long answer known as one: only its first part names the agent."""
     answers = {(hit.path, hit.start_line) for hit in hits if hit.is_answer}
-    return [replace(hit, is_answer=True) if (hit.path, hit.start_line) in answers else hit for hit in hits]
+    return [structs.replace(hit, is_answer=True) if (hit.path, hit.start_line) in answers else hit for hit in hits]
 
 
 def _is_replaced(said: Sequence[Statement], older: int, newer: int, marks: dict[int, str]) -> bool:

@@ -5,9 +5,10 @@ Both collections are asked the same questions. Only counts leave it.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+
+from msgspec import Struct
 
 from workspaces.memory.entry import Source
 from workspaces.memory.exam_questions import RESULTS, ExamQuestion, questions
@@ -23,8 +24,7 @@ READ_WITHIN_S = 30.0
 """How long notes and conversations are read to make questions; notes come first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The outcome of an examination."""
 
     asked: int
@@ -40,8 +40,7 @@ class Comparison:
         return lost > 1 and lost > LOST * self.asked
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeExam:
+class ChangeExam(Struct, frozen=True):
     """The examination of one agent's index."""
 
     folder: Path

@@ -20,6 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec import structs
+
 from workspaces.errors import UnusableError
 from workspaces.memory.index.embeddings.choose import Choice
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
@@ -81,8 +83,8 @@ class WorkerSettings:
             "rerank": settings_frame(Reranking, self.reranking),
             "rerank_key": self.rerank_key,
             "chunking": self.chunking,
-            "decay": asdict(self.decay),
-            "blend": asdict(self.blend) if self.blend else None,
+            "decay": structs.asdict(self.decay),
+            "blend": structs.asdict(self.blend) if self.blend else None,
         }
 
     @property

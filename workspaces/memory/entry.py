@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol
 
+from msgspec import Struct
+
 from workspaces.access import Scope
 
 PART_LINES = 500
@@ -29,8 +31,7 @@ def cited_path(path: str) -> str:
     return split_path(path)[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A text to index, as read from its source."""
 
     path: str
@@ -93,8 +94,7 @@ class UnreadableDocumentError(Exception):
     """A document cannot be indexed (binary, too large, not UTF-8); the message is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadableDocuments:
+class ReadableDocuments(Struct, frozen=True):
     """The documents of *sources* for readers of *scopes* (`None`: all); its methods block."""
 
     sources: Sequence[Source]

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import islice
+
+from msgspec import Struct
 
 from workspaces.access import Scope
 from workspaces.errors import WorkspaceError
@@ -30,8 +31,7 @@ class ExactRefusedError(WorkspaceError):
     """The text cannot be searched for; the message gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExactQuery:
+class ExactQuery(Struct, frozen=True):
     """Query of a literal search."""
 
     text: str
@@ -44,8 +44,7 @@ class ExactQuery:
     deadline_s: float = DEADLINE_S
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """A line with the text, and its neighbouring lines."""
 
     path: str
@@ -67,8 +66,7 @@ class Match:
         return f"{self.path}#L{self.line}-L{self.line}{f'@{self.as_of}' if self.as_of else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class ExactResult:
+class ExactResult(Struct, frozen=True):
     """The matching lines, newest first."""
 
     matches: tuple[Match, ...]

@@ -1,7 +1,8 @@
 """Memory examination: questions made from an agent's own notes and conversations, asked of its search."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from workspaces.access import Access
 from workspaces.memory.exam_questions import QUESTIONS, RESULTS, ExamQuestion, questions
@@ -10,8 +11,7 @@ from workspaces.memory.search import MemoryIndex
 from workspaces.memory.source_index import QueryRefusedError
 
 
-@dataclass(frozen=True, slots=True)
-class ExamAnswer:
+class ExamAnswer(Struct, frozen=True):
     """The outcome of a question."""
 
     question: ExamQuestion

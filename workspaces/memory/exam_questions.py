@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from workspaces.memory.entry import Document, cited_path
 from workspaces.memory.text.dialogue import TOLD, is_question, read_line
@@ -14,8 +15,7 @@ RESULTS = 6
 """As many as `memory_search` returns unless told otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExamQuestion:
+class ExamQuestion(Struct, frozen=True):
     fact: Fact
     citation: str
     """Where the answer stands, as `path#Ln`."""

@@ -7,10 +7,11 @@ an identifier of the query wins. Measured: 22 ms for 10,000 lines.
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from itertools import compress
 from math import log
+
+from msgspec import Struct
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
@@ -19,8 +20,7 @@ from workspaces.memory.text.tokens import identifiers, identifiers_held, normali
 from workspaces.run_blocking import RunBlocking
 
 
-@dataclass(frozen=True, slots=True)
-class PlainHit:
+class PlainHit(Struct, frozen=True):
     """A line with words of the query."""
 
     document: Document

@@ -1,9 +1,10 @@
 """Search results: a passage, its location and its scores."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import accumulate
+
+from msgspec import Struct, structs
 
 from workspaces.access import Scope
 from workspaces.memory.entry import cited_path
@@ -22,8 +23,7 @@ those that it cannot; at 0.45, which was set for another encoder, 7.0 and 39.4 %
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A passage that matches a query."""
 
     path: str
@@ -99,7 +99,7 @@ def as_shown(hits: Sequence[Hit]) -> list[Hit]:
     """Return *hits*, best first, each with at least the score of the next: what orders them knows more than its own."""
     scores = [*accumulate((hit.score for hit in reversed(hits)), max)]
     raised = zip(hits, reversed(scores), strict=True)
-    return [hit if hit.score == score else replace(hit, score=score) for hit, score in raised]
+    return [hit if hit.score == score else structs.replace(hit, score=score) for hit, score in raised]
 
 
 def each_once(hits: Iterable[Hit]) -> list[Hit]:
@@ -110,7 +110,7 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
         if hit.mark or (hit.path, hit.snippet) not in shown:
             before, after = ("" if (hit.path, text) in shown else text for text in (hit.before, hit.after))
             if (before, after) != (hit.before, hit.after):
-                hit = replace(hit, before=before, after=after)
+                hit = structs.replace(hit, before=before, after=after)
             found.append(hit)
             shown |= {(hit.path, text) for text in (before, hit.snippet, after)}
     return found

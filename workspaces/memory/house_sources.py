@@ -1,8 +1,9 @@
 """Sources of memory by the mark `house`: one half never holds a line with it, the other half nothing else."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol, runtime_checkable
+
+from msgspec import structs
 
 from workspaces.access import Scope
 from workspaces.house import blanked
@@ -112,4 +113,4 @@ def _without(document: Document, lines: Sequence[int], half: str) -> Document:
     if not document.house:
         return document
     digest = f"{document.digest}-{half}-{hash(document.house):x}"
-    return replace(document, text=blanked(document.text, lines), digest=digest)
+    return structs.replace(document, text=blanked(document.text, lines), digest=digest)

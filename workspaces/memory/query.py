@@ -1,15 +1,15 @@
 """A query of an agent's memory, and its defaults."""
 
-from dataclasses import dataclass, replace
 from datetime import date
+
+from msgspec import Struct, structs
 
 from workspaces.memory.text.dates import is_between
 
 MOST_RESULTS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     text: str
     max_results: int | None = None
     """`None`: the index's own number."""
@@ -35,8 +35,7 @@ class Query:
         return is_between(day, self.since, self.until)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchDefaults:
+class SearchDefaults(Struct, frozen=True):
     """For a query that does not say."""
 
     max_results: int = 6
@@ -45,7 +44,7 @@ class SearchDefaults:
     def applied_to(self, query: Query) -> Query:
         """Return *query* with these where it does not say."""
         least = self.min_score if query.min_score is None else query.min_score
-        return replace(query, max_results=query.max_results or self.max_results, min_score=least)
+        return structs.replace(query, max_results=query.max_results or self.max_results, min_score=least)
 
 
 USUAL_SEARCH = SearchDefaults()

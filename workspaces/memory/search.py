@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
+from msgspec import structs
+
 from workspaces.access import Access, Locality, Scope, SessionType, may_know
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
@@ -102,14 +104,17 @@ class MemoryIndex(SourceIndex):
 
     async def known_on(self, query: Query, access: Access) -> SearchResult:
         """Search what was there at the end of the day `as_of`: notes as they were, and what was said until then."""
-        said = await self.search(replace(query, as_of=None, until=query.as_of), access)
+        said = await self.search(structs.replace(query, as_of=None, until=query.as_of), access)
         if not self.past:
             return said
         notes = await self.search(query, access)
         known = {hit.path for hit in notes.hits}
         return replace(
             notes,
-            hits=(*(replace(hit, mark="") for hit in notes.hits), *(hit for hit in said.hits if hit.path not in known)),
+            hits=(
+                *(structs.replace(hit, mark="") for hit in notes.hits),
+                *(hit for hit in said.hits if hit.path not in known),
+            ),
             notice=notes.notice or said.notice,
             is_house=notes.is_house or said.is_house,
             is_withheld=notes.is_withheld or said.is_withheld,
@@ -132,12 +137,12 @@ class MemoryIndex(SourceIndex):
         if self.is_asleep:
             await self.wake()  # it loads while files are looked at
         is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
-        query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
+        query = structs.replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
         found = await super().search(query, access, is_patient=is_patient)
         if not holds or query.as_of:
             return replace(found, is_house=holds and is_here)
         with suppress(WorkspaceError) if not is_patient else suppress(MemoryUnavailableError):
-            theirs = await self._house.search(replace(query, stays_here=True), access, is_patient=is_patient)
+            theirs = await self._house.search(structs.replace(query, stays_here=True), access, is_patient=is_patient)
             if is_here:
                 return joined(found, theirs, self.defaults.applied_to(query).most)
             found = replace(found, is_withheld=theirs.is_clear)
@@ -164,7 +169,7 @@ class MemoryIndex(SourceIndex):
             state = await self.status()
             if ENGLISH not in (state.languages or "") or await self._run(is_looked_at, self._folder, state.entries):
                 return found
-            foreign = await self.foreign_notice(replace(access, reader=Locality.ELSEWHERE))
+            foreign = await self.foreign_notice(structs.replace(access, reader=Locality.ELSEWHERE))
             await self._run(keep_looked_at, self._folder, state.entries, foreign)
             return replace(found, notice="; ".join(filter(None, (found.notice, foreign))))
         return found
@@ -175,14 +180,16 @@ class MemoryIndex(SourceIndex):
         if not await self._holds_house(query.as_of, access):
             return await super().find_exact(query, access)
         if query.as_of and query.as_of < self._clock.today():
-            return replace(await super().find_exact(query, access), is_house=True)
+            return structs.replace(await super().find_exact(query, access), is_house=True)
         found = await super().find_exact(query, access)
-        house = await self._house.find_exact(replace(query, max_results=1), access)
+        house = await self._house.find_exact(structs.replace(query, max_results=1), access)
         shown = await self._outside(query, access) if is_here else found
-        return replace(found, is_house=found.matches != shown.matches, is_withheld=not is_here and bool(house.matches))
+        return structs.replace(
+            found, is_house=found.matches != shown.matches, is_withheld=not is_here and bool(house.matches)
+        )
 
     async def _outside(self, query: ExactQuery, access: Access) -> ExactResult:
-        return await super().find_exact(query, replace(access, reader=Locality.ELSEWHERE))
+        return await super().find_exact(query, structs.replace(access, reader=Locality.ELSEWHERE))
 
     async def _outside_hits(self, found: SearchResult) -> SearchResult:
         """Return *found* without lines that got the mark since they were indexed."""
@@ -198,7 +205,7 @@ class MemoryIndex(SourceIndex):
 
         def shown(hits: Sequence[Hit]) -> tuple[Hit, ...]:
             kept = filter(may_show, hits)
-            return tuple(replace(hit, before="", after="") if hit.path in lines else hit for hit in kept)
+            return tuple(structs.replace(hit, before="", after="") if hit.path in lines else hit for hit in kept)
 
         return replace(found, hits=shown(found.hits), rest=shown(found.rest))
 
@@ -235,7 +242,7 @@ def _some_of(readable: ReadableDocuments) -> list[Document]:
 def joined(found: SearchResult, house: SearchResult, most: int) -> SearchResult:
     """Return the best *most* hits of both results: each of *house* stands before the first other one that fits less."""
     hits: list[Hit] = [*found.hits, *found.rest]
-    for hit in (replace(each, is_house=True) for each in (*house.hits, *house.rest)):
+    for hit in (structs.replace(each, is_house=True) for each in (*house.hits, *house.rest)):
         place = next((place for place, other in enumerate(hits) if other.score < hit.score), len(hits))
         hits.insert(place, hit)
     rest = tuple(each for each in hits[most:] if each.score >= CLEAR or not each.is_house)  # others tell nothing

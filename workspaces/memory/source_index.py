@@ -10,11 +10,13 @@ is returned.
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
@@ -60,8 +62,7 @@ class QueryRefusedError(WorkspaceError):
     """The query is empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryClock:
+class MemoryClock(Struct, frozen=True):
     monotonic: Callable[[], float]
     """In seconds."""
     today: Callable[[], date]
@@ -272,7 +273,7 @@ class SourceIndex:
     async def status(self) -> IndexStatus:
         """Return the index's state. Raises MemoryUnavailableError."""
         state = await self._worker.call("status", self._folder, {})
-        named = {each.name: state[each.name] for each in fields(IndexStatus) if each.name in state}
+        named = {name: state[name] for name in IndexStatus.__struct_fields__ if name in state}
         return IndexStatus(**named, skipped=self._sync.skipped, indexing=self.indexing)
 
     def _sources_of(self, access: Access) -> Sequence[Source]:

@@ -1,8 +1,9 @@
 """State of an agent's index, for its owner."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 Mode = Literal["hybrid", "keyword"]
 CRASHED = "memory_crashed"
@@ -11,8 +12,7 @@ HELD = "memory_held"
 """Counted for each new layout of the index that was not taken into use."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexStatus:
+class IndexStatus(Struct, frozen=True):
     """The state of an agent's index, for `memory status` and `doctor`."""
 
     mode: Mode
@@ -38,8 +38,7 @@ class IndexStatus:
     """Documents indexed, and changed ones, of the sync under way."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFaults:
+class MemoryFaults(Struct, frozen=True):
     """Who learns of faults of a memory."""
 
     count: Callable[[str], Awaitable[None]]

@@ -8,9 +8,10 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from workspaces.access import Scope
 from workspaces.memory.client import WorkerDiedError
@@ -60,8 +61,7 @@ class WorkerCalls(Protocol):
         """Return the worker's answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncReport:
+class SyncReport(Struct, frozen=True):
     changed: int = 0
     """Documents read."""
     removed: int = 0
@@ -76,8 +76,7 @@ class SyncReport:
     """Documents that cannot be indexed, by path, with the reason."""
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     stored: int = 0
     embedded: int = 0
     reused: int = 0

@@ -1,8 +1,9 @@
 """History of the values of one thing: what notes and conversations said about it, oldest first; by rule alone."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from workspaces.memory.hits import Hit
 from workspaces.memory.text.claims import Claim, claims_in
@@ -12,8 +13,7 @@ _ABOUT = 0.5
 """Share of the asked words in a sentence, one of them no number, from which on it is about the thing; our choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatedStatement:
+class DatedStatement(Struct, frozen=True):
     """One sentence about a thing."""
 
     day: date | None

@@ -9,9 +9,10 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
 
 from workspaces.errors import WorkspaceError
 
@@ -36,8 +37,7 @@ class Follower(Protocol):
         """Process changes. Raises WorkspaceError on failure; the next change leads to a retry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """Folders whose changes concern a follower."""
 
     follower: Follower

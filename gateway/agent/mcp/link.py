@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 import anyio
 import httpx2
@@ -15,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import CONNECTION_CLOSED, CallToolResult, ContentBlock, TextContent, Tool, jsonrpc_message_adapter
+from msgspec import Struct, field
 
 from gateway.agent.mcp.offered import MOST_TOOLS, Called, ListedTool
 from gateway.agent.mcp.pipe import ALLOWANCE, Pipe, open_pipe
@@ -35,8 +35,7 @@ _FAILURES = (
 )
 
 
-@dataclass(slots=True)
-class ToolServerLink:
+class ToolServerLink(Struct):
     """A connection to an initialised server."""
 
     client: Client
@@ -71,8 +70,7 @@ class ToolServerLink:
             raise McpError(f"its response is not understood ({type(exc).__name__})") from exc
 
 
-@dataclass(slots=True)
-class Lost:
+class Lost(Struct):
     """Whether the server disconnected by itself, and why."""
 
     event: asyncio.Event = field(default_factory=asyncio.Event)

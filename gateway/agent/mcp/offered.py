@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.agent.models.port import ToolSpec
 from gateway.agent.receipts import ACTING, READING
@@ -18,8 +19,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Valid tool names for providers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTool:
+class ListedTool(Struct, frozen=True):
     name: str
     description: str
     schema: Mapping[str, object]
@@ -27,16 +27,14 @@ class ListedTool:
     """Its server says that it changes nothing and reaches nobody: it only reads, in a closed world."""
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Struct, frozen=True):
     """A server's answer to a call."""
 
     text: str
     has_failed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """The offered tools of a server."""
 
     specs: Mapping[str, ToolSpec]

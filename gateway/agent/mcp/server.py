@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec import structs
 from pydantic import JsonValue, RootModel
 
 from gateway.agent.mcp.offered import Called, Offer, offer, result_text
@@ -155,7 +155,7 @@ class ToolServer:
             return await self._remember(self.settings, listed)
         except StoreError as exc:
             log.error("the store cannot be read", detail=str(exc))
-            return replace(listed, closed=frozenset())
+            return structs.replace(listed, closed=frozenset())
 
     async def _failed(self, exc: BaseException) -> None:
         self.trouble = why = _words(exc)

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gateway.agent.mcp.server import OnStanding, Remember, ToolServer
 from gateway.agent.mcp.settings import ServerSettings
@@ -12,8 +13,7 @@ from gateway.agent.tools.tool import Tool
 from workspaces.access import Access
 
 
-@dataclass(frozen=True, slots=True)
-class ToolServers:
+class ToolServers(Struct, frozen=True):
     """The tool servers, one process or connection each, for all agents."""
 
     servers: Sequence[ToolServer] = ()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+from msgspec import Struct
 from pydantic import Field, StringConstraints
 
 from gateway.settings.secrets import SecretSource
@@ -89,8 +90,7 @@ class McpSettings(ToolServerRules):
             yield token
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
+class ServerSettings(Struct, frozen=True):
     """One tool server."""
 
     name: str

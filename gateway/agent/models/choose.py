@@ -3,8 +3,10 @@
 import asyncio
 import gc
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib import import_module
+
+from msgspec import Struct, field
 
 from gateway.agent.entries import OFFLINE, ReplyEntry
 from gateway.agent.models.failures import ModelTroubles, describe_failure
@@ -21,8 +23,7 @@ from gateway.runtime.imports import without
 from workspaces.access import Locality
 
 
-@dataclass(frozen=True, slots=True)
-class SharedByModels:
+class SharedByModels(Struct, frozen=True):
     """The parts that all models of a gateway share."""
 
     room: ImageBudget = field(default_factory=ImageBudget)

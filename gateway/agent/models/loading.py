@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 
 import structlog
+from msgspec import Struct
 
 from gateway.agent.models.messages import Seen
 from gateway.agent.models.port import ModelRequest
@@ -32,8 +32,7 @@ def load_provider(settings: HostedSettings) -> Provider:
         raise plugin.failure(exc, f"cannot open models.{settings.name}") from exc
 
 
-@dataclass(frozen=True, slots=True)
-class _Contained:
+class _Contained(Struct, frozen=True):
     """A package's client: an unexpected error of it is one that another model or a later attempt may mend."""
 
     provider: Provider

@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from gateway.agent.entries import (
     CallStartEntry,
@@ -32,8 +34,7 @@ NOTE, NOTE_END = "[Note of the gateway]", "[End of the note]"
 _FRAME = re.compile(r"\[(note of the gateway|end of the note)\]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class UnansweredMessages:
+class UnansweredMessages(Struct, frozen=True):
     """People's messages since the model's last words, below the gateway's note on the turn."""
 
     text: str
@@ -41,16 +42,14 @@ class UnansweredMessages:
     """Pictures of the messages, as data URIs, in the order in which the text describes them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The model's words; the arguments of each call are a JSON object."""
 
     text: str
     calls: tuple[ToolCall, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """The result of one of the model's calls."""
 
     call_id: str

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.agent.models.offline_languages import is_yes, ordered_note, topic_of_own_words, topic_to_forget
 from workspaces.memory.text.dialogue import is_question, is_small_talk
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """The action that a message asks for; a message may hold a note and a question."""
 
     note: str = ""

@@ -2,9 +2,10 @@
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 LANGUAGES = (
     "English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Romanian, Russian, Ukrainian, Chinese and "
@@ -12,8 +13,7 @@ LANGUAGES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrases:
+class _Phrases(Struct, frozen=True):
     """Alternatives of regular expressions, matched at the start of a sentence."""
 
     please: str

@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from msgspec import structs
 
 from gateway.agent.entries import Entry, ToolCall, Usage
 from gateway.agent.models.errors import failed_within, status_error, unreachable
@@ -134,14 +134,14 @@ def body_of(request: ModelRequest, seen: Seen, options: Json, prefix_cache: Pref
     """Return *request* with *options* as JSON; of its history only the part unknown to *prefix_cache* is encoded."""
 
     def write(entries: Sequence[Entry]) -> bytes:
-        told = voices(replace(request, entries=entries), seen)
+        told = voices(structs.replace(request, entries=entries), seen)
         return b"".join(_message(voice) + b"," for voice in told)
 
     past = 0 if seen else settled_count(request.entries)
     messages = (
         _json({"role": "system", "content": request.stable}) if request.stable else b"",
         prefix_cache.written(request.entries[:past], write)[:-1],
-        *map(_message, voices(replace(request, entries=request.entries[past:]), seen)),
+        *map(_message, voices(structs.replace(request, entries=request.entries[past:]), seen)),
     )
     tools = b',"tools":[%b]' % b",".join(map(_tool, request.tools)) if request.tools else b""
     return b'%b,"messages":[%b]%b}' % (_json(options)[:-1], b",".join(filter(None, messages)), tools)

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import reduce
 from operator import add
+
+from msgspec import Struct, field
 
 from gateway.agent.budget import Budgets, CostCause, ModelCall, check_budget
 from gateway.agent.entries import OFFLINE, ReplyEntry, Usage
@@ -18,8 +19,7 @@ from workspaces.access import AgentId
 from workspaces.secrets import redact_all
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """Prices of the configured models, by configured name; a missing one is unknown."""
 
     known: Mapping[str, Price]
@@ -29,8 +29,7 @@ class Prices:
         return Spend() if model == OFFLINE else cost_of_usage(usage, self.known.get(model))
 
 
-@dataclass(frozen=True, slots=True)
-class AgentBudget:
+class AgentBudget(Struct, frozen=True):
     """The model budget of one agent: every call is counted in the store, so a restart loses nothing."""
 
     agent: AgentId

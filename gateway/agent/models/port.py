@@ -3,9 +3,11 @@
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, structs
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.house import is_house, shown_entries
@@ -52,8 +54,7 @@ Look = Callable[[Picture], Awaitable[str | None]]
 """Returns a picture as a data URI; `None` if it is no longer available."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     """The complete input of one model call; a model has no other source."""
 
     stable: str
@@ -79,7 +80,7 @@ class ModelRequest:
         if last is not None and last.is_house:
             raise HouseError("the message stays on the owner's machines, and this model runs elsewhere")
         stable = self.stable if self.outside is None else self.outside
-        return replace(self, stable=stable, entries=shown_entries(self.entries, reader), outside=None)
+        return structs.replace(self, stable=stable, entries=shown_entries(self.entries, reader), outside=None)
 
     @property
     def has_notified(self) -> bool:

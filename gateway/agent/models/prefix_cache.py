@@ -3,7 +3,8 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.agent.entries import Entry, ReplyEntry
 
@@ -16,8 +17,7 @@ KEPT_S = 300.0
 """Lifetime after the last request, as long as providers keep a prompt: ended or forgotten text leaves memory soon."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """A conversation as far as it was written, and what was written of it."""
 
     entries: tuple[Entry, ...] = ()

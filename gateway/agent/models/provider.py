@@ -1,30 +1,28 @@
 """Interface of a provider's client for a hosted model: yields the pieces of one reply, or raises one of our errors."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from gateway.agent.entries import Usage
 from gateway.agent.models.messages import Seen
 from gateway.agent.models.port import ModelRequest
 
 
-@dataclass(frozen=True, slots=True)
-class TextPiece:
+class TextPiece(Struct, frozen=True):
     """More of the text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtPiece:
+class ThoughtPiece(Struct, frozen=True):
     """More reasoning, which is never shown; only its length counts."""
 
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class CallPiece:
+class CallPiece(Struct, frozen=True):
     """More of the tool call at one position of the reply; fields without news are empty."""
 
     place: int
@@ -33,8 +31,7 @@ class CallPiece:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True):
     """The end of the reply: whole, or with the provider's reason why it is not."""
 
     how: Literal["stop", "length", "filtered", "failed"]

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from uuid import uuid4
+
+from msgspec import Struct, field
 
 from gateway.agent.entries import NO_REPLY, ReplyEntry, ToolCall, Usage
 from gateway.agent.models.errors import unusable_reply
@@ -18,8 +19,7 @@ TEXT_CAP = 400_000
 CUT_NOTE = "\n\n[The reply was cut here: the model reached its output limit.]"
 
 
-@dataclass(slots=True)
-class _PartialCall:
+class _PartialCall(Struct):
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)

@@ -4,10 +4,10 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
+from msgspec import Struct
 
 from gateway.errors import ModelUnavailableError
 from workspaces.backoff import Backoff
@@ -19,8 +19,7 @@ T = TypeVar("T")
 WAITS = Backoff(0.5, 20.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """Retries while a model is unavailable: exponential delays with full jitter, or the provider's own delay."""
 
     tries: int = 3

@@ -1,9 +1,10 @@
 """Strandline's own tools by family, as the entry points of `strandline.tools` name them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from gateway.agent.models.port import Model
 from gateway.agent.tools.conversation import conversation_tools
@@ -24,8 +25,7 @@ from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class TurnActions:
+class TurnActions(Struct, frozen=True):
     """What one turn may set going beyond its agent's files; `None` where it may not."""
 
     enclose: Enclose | None = None
@@ -43,8 +43,7 @@ class TurnActions:
 NO_ACTIONS = TurnActions()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResources:
+class ToolResources(Struct, frozen=True):
     """The parts of an agent that the tools of one turn close over."""
 
     workspace: Workspace

@@ -2,11 +2,11 @@
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import Field
 
 from gateway.agent.tools.cited import beyond_end, located
@@ -94,8 +94,7 @@ def _reading_tools(
     return [tool(read_file), unoffered(list_files)]
 
 
-@dataclass(frozen=True, slots=True)
-class _WriteTools:
+class _WriteTools(Struct, frozen=True):
     """Shared state of every writing tool of one turn."""
 
     workspace: Workspace

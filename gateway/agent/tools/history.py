@@ -3,10 +3,10 @@
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import Field
 
 from gateway.agent.tools.tool import Told, Tool, done, told, tool, unoffered
@@ -23,8 +23,7 @@ _SHOWN_DIGITS = 10
 """Digits of a revision: short to read, and among a million of them the chance of two alike is under one half."""
 
 
-@dataclass(frozen=True, slots=True)
-class WritingTurn:
+class WritingTurn(Struct, frozen=True):
     """The writing turn, and its right to write by itself."""
 
     workspace: Workspace

@@ -1,9 +1,9 @@
 """Tools of a turn: those of every plug-in that can be loaded and that the turn's access permits."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import structlog
+from msgspec import structs
 
 from gateway.agent.tools.families import ToolResources
 from gateway.agent.tools.tool import ActedResult, FromOutside, Told, Tool, done
@@ -38,7 +38,7 @@ def _tools_of(plugin: Plugin, turn: ToolResources) -> list[Tool]:
 
 def _contained_tool(plugin: Plugin, tool: Tool) -> Tool:
     """Return *tool* of a package: its results are others' words, and its failures are told to the model alone."""
-    return replace(tool, run=_bounded_run(plugin, tool.spec.name, tool.run), is_here=False)
+    return structs.replace(tool, run=_bounded_run(plugin, tool.spec.name, tool.run), is_here=False)
 
 
 def _bounded_run(plugin: Plugin, name: str, run: Callable[..., Awaitable[Told]]) -> Callable[..., Awaitable[Told]]:

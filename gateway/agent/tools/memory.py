@@ -4,11 +4,11 @@ from __future__ import annotations  # read once for each tool, not evaluated ane
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
+from msgspec import Struct, structs
 from pydantic import Field
 
 from gateway.agent.entries import UsedMemory
@@ -39,8 +39,7 @@ async def ignore_used(_: Sequence[UsedMemory]) -> None:
     """Do not record which memories are used."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryWatch:
+class MemoryWatch(Struct, frozen=True):
     """A turn's record of the texts that its model sees of memory."""
 
     holds_others: Callable[[str], bool] = lambda _: False
@@ -135,8 +134,7 @@ def _search_tools(search: _Search) -> list[Tool]:
     return [tool(memory_search), tool(search_history), unoffered(search_memory)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """What the searches of one turn have in common.
 
     Whose words a hit holds is asked of the index, which may be behind, and again when it is returned.
@@ -149,7 +147,7 @@ class _Search:
 
     async def find(self, query: Query) -> Told:
         _check_days(query.since, query.until)
-        query = replace(query, stays_here=self.watch.stays_here)
+        query = structs.replace(query, stays_here=self.watch.stays_here)
         is_past = query.as_of is not None and query.since is None and query.until is None
         result = await (self.index.known_on if is_past else self.index.search)(query, self.access)
         result = await self.index.with_languages(result, self.access)

@@ -6,9 +6,10 @@ A relative day gets its date written beside it: a note says "tomorrow" for years
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from gateway.agent.tools.tool import Told, Tool, done, tool
 from gateway.agent.write_guard import WantedChange, WriteGuard
@@ -101,8 +102,7 @@ def _memory_tools(
     return [tool(save_memory), tool(update_memory)]
 
 
-@dataclass(frozen=True, slots=True)
-class _LongTermMemory:
+class _LongTermMemory(Struct, frozen=True):
     """The long-term memory as the tools of one turn change it."""
 
     workspace: Workspace

@@ -3,10 +3,10 @@
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Annotated
 
+from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.agent.tools.tool import Told, Tool, done, tool
@@ -48,4 +48,4 @@ def send_tools(enclose: Enclose, check: CheckFile) -> list[Tool]:
     async def check_file(path: str, caption: str) -> None:
         await check(clean_path(path))
 
-    return [replace(tool(send_file, sends=True), check=check_file)]
+    return [structs.replace(tool(send_file, sends=True), check=check_file)]

@@ -3,9 +3,9 @@
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import Field
 
 from gateway.agent.tools.tool import Told, Tool, done, tool, unoffered
@@ -16,8 +16,7 @@ TASK_CHARS = 20_000
 _NAME_CHARS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentOperations:
+class SubagentOperations(Struct, frozen=True):
     """The subagent operations of one turn."""
 
     spawn: Callable[[str, str], Awaitable[str]]

@@ -3,9 +3,9 @@
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, replace
 from types import CodeType
 
+from msgspec import Struct, structs
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import ErrorDetails, core_schema
@@ -55,15 +55,13 @@ def _without(schema: JsonSchemaValue, keys: Set[str]) -> JsonSchemaValue:
     return {key: value for key, value in schema.items() if key not in keys}
 
 
-@dataclass(frozen=True, slots=True)
-class FromOutside:
+class FromOutside(Struct, frozen=True):
     """A result that others than the owner wrote, or may have written: the turn that reads it is trusted less."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ActedResult:
+class ActedResult(Struct, frozen=True):
     """A result of a tool that acted."""
 
     said: str | FromOutside
@@ -74,8 +72,7 @@ Told = str | FromOutside | ActedResult
 """The result of a tool."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A function that a model may call."""
 
     spec: ToolSpec
@@ -116,7 +113,7 @@ def tool(function: Callable[..., Awaitable[Told]], *, sends: bool = False) -> To
 
 def unoffered(function: Callable[..., Awaitable[Told]]) -> Tool:
     """Make a tool that no request lists: it works for a model that calls it, as an older name of another one."""
-    return replace(tool(function, sends=False), is_offered=False)
+    return structs.replace(tool(function, sends=False), is_offered=False)
 
 
 _SHAPES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}

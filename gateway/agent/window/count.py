@@ -1,7 +1,8 @@
 """Token counts: the provider's count of the last request, scaled to this one; a cautious guess where there is none."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gateway.agent.entries import CallStartEntry, Entry, Mark, Picture, ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, ToolSpec
@@ -17,8 +18,7 @@ _FEWEST, _MOST = 1.0, 8.0
 """Plausible characters a token; a provider outside this range counts something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """How many characters a token has, for one model and one conversation."""
 
     characters_a_token: float = CHARACTERS_A_TOKEN

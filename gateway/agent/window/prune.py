@@ -7,16 +7,17 @@ a restart.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from gateway.agent.entries import Entry, ResultEntry, UserEntry
 from gateway.agent.window.count import entry_tokens
 from gateway.agent.window.settings import ContextSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """A conversation, as a request shows it."""
 
     entries: list[Entry]

@@ -2,9 +2,11 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from gateway.agent.entries import (
     COMMAND,
@@ -31,8 +33,7 @@ class Dated(Protocol):
     def entry(self) -> Entry | Mark: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """A message with all replies, calls and results up to the next one; shown whole or not at all."""
 
     turn_id: str

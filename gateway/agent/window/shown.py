@@ -4,8 +4,10 @@ The transcript keeps everything; the gateway's note mentions every omission.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import accumulate
+
+from msgspec import Struct, field
 
 from gateway.agent.entries import Entry, UserEntry
 from gateway.agent.window.count import CAUTIOUS, CHARACTERS_A_TOKEN, Scale, entry_tokens
@@ -20,8 +22,7 @@ MESSAGE_SHARE = 0.25
 _HEAD, _TAIL = 0.7, 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class ContextWindow:
+class ContextWindow(Struct, frozen=True):
     """The room that a model has."""
 
     tokens: int
@@ -36,8 +37,7 @@ class ContextWindow:
         return max(self.tokens - self.settings.reserve_tokens, least)
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleHistory:
+class VisibleHistory(Struct, frozen=True):
     """The part of a conversation that a request shows."""
 
     entries: list[Entry]

@@ -1,8 +1,9 @@
 """Usage of a model's context window, by kind of content."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.window.count import Scale, entry_characters, tool_characters
@@ -10,8 +11,7 @@ from gateway.agent.window.shown import VisibleHistory
 from workspaces.bootstrap import BootstrapFile
 
 
-@dataclass(frozen=True, slots=True)
-class WindowUse:
+class WindowUse(Struct, frozen=True):
     """The content of one request, in tokens as exactly as they are known."""
 
     window: int

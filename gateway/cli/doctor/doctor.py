@@ -6,11 +6,11 @@ import shutil
 import stat
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from gateway.agent.models.optional_packages import missing_extra
 from gateway.cli.call import JsonCall
@@ -68,7 +68,7 @@ def doctor(
     mended = mend_home(place, call.invocation.environ) if fix else []
     findings = [*mended, *asyncio.run((_drill if drill else _examine)(call.invocation, place))]
     if call.as_json:
-        print_json({"findings": [asdict(finding) for finding in findings]})
+        print_json({"findings": [structs.asdict(finding) for finding in findings]})
     else:
         for finding in findings:
             print(visible(f"{finding.level:<5} {finding.check}: {finding.detail}"))

@@ -3,17 +3,16 @@
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 FINE = "ok"
 
 
-@dataclass(frozen=True, slots=True)
-class RedisAbout:
+class RedisAbout(Struct, frozen=True):
     """Settings and health of a server."""
 
     version: str

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from adapters.channel import Address, OverheardMessage
 from gateway.runtime.clock import Clock
@@ -17,8 +18,7 @@ from gateway.stores.unreadable import UNREADABLE_HEARD, Unreadable, legible, tex
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class RedisPairings:
+class RedisPairings(Struct, frozen=True):
     """Implements `Pairings`."""
 
     link: RedisLink
@@ -70,8 +70,7 @@ class RedisPairings:
         return bool(await self.link.run("is_guest", _key(channel, account, id)))
 
 
-@dataclass(frozen=True, slots=True)
-class RedisOverheard:
+class RedisOverheard(Struct, frozen=True):
     """Implements `Overheard`."""
 
     link: RedisLink
@@ -99,8 +98,7 @@ class RedisOverheard:
         await self.link.run("drop_heard", address_key(address), message_id)
 
 
-@dataclass(frozen=True, slots=True)
-class RedisSilences:
+class RedisSilences(Struct, frozen=True):
     """Implements `Silences`."""
 
     link: RedisLink

@@ -1,8 +1,10 @@
 """Changes that wait for the owner's decision, in Redis."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+
+from msgspec import Struct
 
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import PROPOSALS, change_row, encode_time
@@ -23,8 +25,7 @@ Fields = tuple[str, str | None, str, str, str, str]
 """A change as store.lua returns it: id, proposal, the same without its texts, made at, expires at, state."""
 
 
-@dataclass(frozen=True, slots=True)
-class RedisChanges:
+class RedisChanges(Struct, frozen=True):
     """Implements `Changes` for *agents*."""
 
     link: RedisLink

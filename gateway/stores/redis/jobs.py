@@ -1,8 +1,9 @@
 """Scheduled jobs in Redis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
@@ -18,8 +19,7 @@ Fields = Sequence[str]
 """A job as store.lua returns it: id, errand, whether it is enabled, next slot, last slot, failures; empty for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class RedisJobs:
+class RedisJobs(Struct, frozen=True):
     """Implements `Jobs` for *agents*."""
 
     link: RedisLink

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from itertools import count
 from typing import Any
 
 import structlog
+from msgspec import Struct
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
@@ -33,8 +33,7 @@ _LINKS = count(1)
 """Numbers the connections of this process: the server records results under the connection's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterMember:
+class ClusterMember(Struct, frozen=True):
     """One gateway among those that share a server: the identity of its writes."""
 
     prefix: str
@@ -61,8 +60,7 @@ class ClusterMember:
         return f"{self.name}#{self.fence}"
 
 
-@dataclass(slots=True, eq=False)
-class _PendingRequest:
+class _PendingRequest(Struct, eq=False):
     operation: str
     arguments: tuple[Argument, ...]
     outcome: asyncio.Future[Reply]

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
@@ -30,8 +31,7 @@ _ENDS_OF_A_SEND = ("part_sent", "record_unsure")
 """Operations whose first argument is the part that was being sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class RedisOutbox:
+class RedisOutbox(Struct, frozen=True):
     """Implements `Outbox` for the replies of *agents*."""
 
     link: RedisLink

@@ -1,9 +1,11 @@
 """Quarantined rows in Redis."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import MESSAGES, OUTGOING
@@ -21,8 +23,7 @@ _CONTENT: Mapping[QuarantineKind, str] = MappingProxyType(
 """Field of an entry that holds the stored content."""
 
 
-@dataclass(frozen=True, slots=True)
-class RedisQuarantine:
+class RedisQuarantine(Struct, frozen=True):
     """Implements `Quarantine` for all gateways that share the server."""
 
     link: RedisLink

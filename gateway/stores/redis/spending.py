@@ -1,22 +1,24 @@
 """Model costs in Redis."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import date, timedelta
+
+from msgspec import Struct, structs
 
 from gateway.stores.redis.link import RedisLink
 from gateway.stores.spending import Spend
 
 
-@dataclass(frozen=True, slots=True)
-class RedisSpending:
+class RedisSpending(Struct, frozen=True):
     """Implements `Spending`."""
 
     link: RedisLink
     age: timedelta
 
     async def add(self, agent: str, day: date, cause: str, spend: Spend) -> None:
-        amounts = [each for name, amount in asdict(spend).items() if amount for each in (f"{cause} {name}", amount)]
+        amounts = [
+            each for name, amount in structs.asdict(spend).items() if amount for each in (f"{cause} {name}", amount)
+        ]
         await self.link.run("spend", agent, day.isoformat(), round(self.age.total_seconds()), *amounts)
 
     async def correct(self, agent: str, day: date, cause: str, spend: Spend) -> None:

@@ -9,11 +9,11 @@ import json
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 
 import structlog
+from msgspec import Struct, field
 
 from gateway.errors import StoreError
 from gateway.stores.disk import disk_trouble, sync_folder
@@ -23,8 +23,7 @@ from workspaces.fault_points import Checkpoint, unchecked
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class SpooledMessage:
+class SpooledMessage(Struct, frozen=True):
     """A message in the store's encoding."""
 
     message: str
@@ -194,8 +193,7 @@ def _line(id_: InboxId, spooled: SpooledMessage) -> str:
     return json.dumps([id_, spooled.received_at, spooled.message])
 
 
-@dataclass(slots=True)
-class _Contents:
+class _Contents(Struct):
     name: str = field(default_factory=lambda: token_hex(8))
     """Random, so that no other spool has it, and the same as long as the file exists."""
     kept: dict[InboxId, SpooledMessage] = field(default_factory=dict)

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
+from msgspec import Struct, structs
 from redis.exceptions import RedisError
 
 from adapters.channel import InboundMessage
@@ -99,8 +99,7 @@ class _Breaks:
         self._number = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RedisInbox:
+class RedisInbox(Struct, frozen=True):
     """Implements `Inbox`, and `Arrivals` for *agents*."""
 
     link: RedisLink
@@ -262,8 +261,8 @@ class RedisStore:
                 await self.count(MESSAGE_RESTORED, restored)
             await self._link.run("accepted", *spool.mark)
         self._leases.prove(spool)
-        self.inbox = self._inbox = replace(self._inbox, spool=spool)
-        self.outbox = self._outbox = replace(self._outbox, spool=spool)
+        self.inbox = self._inbox = structs.replace(self._inbox, spool=spool)
+        self.outbox = self._outbox = structs.replace(self._outbox, spool=spool)
 
     async def trim_spool(self) -> None:
         """Implement `SpooledStore`."""

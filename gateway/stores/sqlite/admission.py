@@ -3,9 +3,10 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+
+from msgspec import Struct
 
 from adapters.channel import Address, OverheardMessage
 from gateway.runtime.clock import Clock
@@ -18,8 +19,7 @@ from gateway.stores.sqlite.outbox import enqueue
 from gateway.stores.unreadable import UNREADABLE_HEARD, Unreadable, legible
 
 
-@dataclass(frozen=True, slots=True)
-class SqlitePairings:
+class SqlitePairings(Struct, frozen=True):
     """Implements `Pairings`."""
 
     commits: GroupCommit
@@ -121,8 +121,7 @@ def _guest(row: tuple[str, str, str, str, str]) -> Guest:
     return Guest(Visitor(*who), datetime.fromisoformat(since))
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteOverheard:
+class SqliteOverheard(Struct, frozen=True):
     """Implements `Overheard`."""
 
     commits: GroupCommit
@@ -172,8 +171,7 @@ def _heard(place: str, since: datetime, db: sqlite3.Connection) -> tuple[Context
     return Context(tuple(found), rows[-1][0] if rows else 0), aside
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteSilences:
+class SqliteSilences(Struct, frozen=True):
     """Implements `Silences`."""
 
     commits: GroupCommit

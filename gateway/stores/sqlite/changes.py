@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import PROPOSALS, change_row, encode_time
@@ -32,8 +33,7 @@ _DECIDE = """
 Notice = Callable[[ChangeId], Outgoing]
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteChanges:
+class SqliteChanges(Struct, frozen=True):
     """Implements `Changes`."""
 
     commits: GroupCommit

@@ -6,10 +6,11 @@ import shlex
 import sqlite3
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+
+from msgspec import Struct
 
 from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
@@ -29,8 +30,7 @@ LARGEST_BATCH = 256
 """Most operations in one commit, so that the first of them does not wait long."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PendingCommit(Generic[T]):
+class _PendingCommit(Struct, Generic[T], frozen=True):
     operation: Operation[T]
     outcome: asyncio.Future[T]
 

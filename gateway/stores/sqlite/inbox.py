@@ -2,9 +2,10 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+
+from msgspec import Struct
 
 from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
@@ -19,8 +20,7 @@ from gateway.stores.sqlite.unreadable import Fields, ReadRows, RowQuery, read_on
 from gateway.stores.unreadable import moment_of, silences_of
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteInbox:
+class SqliteInbox(Struct, frozen=True):
     """Implements `Inbox`."""
 
     commits: GroupCommit

@@ -2,9 +2,10 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+
+from msgspec import Struct
 
 from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
@@ -20,8 +21,7 @@ from gateway.stores.unreadable import UNREADABLE_JOB, moment_of
 _COLUMNS = "id, errand, is_enabled, next_slot, last_slot, failures"
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteJobs:
+class SqliteJobs(Struct, frozen=True):
     """Implements `Jobs`."""
 
     commits: GroupCommit

@@ -3,10 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
@@ -33,8 +34,7 @@ from gateway.stores.unreadable import UNREADABLE_REPLY
 Values = Mapping[str, str | int]
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteOutbox:
+class SqliteOutbox(Struct, frozen=True):
     """Implements `Outbox`."""
 
     commits: GroupCommit

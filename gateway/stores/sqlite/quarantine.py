@@ -3,8 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gateway.errors import StoreError
 from gateway.runtime.clock import Clock
@@ -24,8 +25,7 @@ _INSERT_JOB = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteQuarantine:
+class SqliteQuarantine(Struct, frozen=True):
     """Implements `Quarantine`."""
 
     commits: GroupCommit

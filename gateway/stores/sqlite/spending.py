@@ -2,16 +2,16 @@
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
+
+from msgspec import Struct
 
 from gateway.stores.spending import Spend
 from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteSpending:
+class SqliteSpending(Struct, frozen=True):
     """Implements `Spending`."""
 
     commits: GroupCommit

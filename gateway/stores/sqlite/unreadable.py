@@ -2,10 +2,11 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, field
 
 from gateway.stores.codec import encode_time
 from gateway.stores.jobs import RunState
@@ -29,8 +30,7 @@ _TABLES: Mapping[QuarantineKind, tuple[str, str, str]] = MappingProxyType(
 """By kind: the table of such rows, their content, and the columns kept beside it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowQuery:
+class RowQuery(Struct, frozen=True):
     """A query for the rows of one kind; the number is the first column."""
 
     reason: str
@@ -39,8 +39,7 @@ class RowQuery:
     values: Sequence[str | int] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRows(Generic[Row]):
+class ReadRows(Struct, Generic[Row], frozen=True):
     """The readable rows, and the quarantined ones."""
 
     rows: list[Row]

@@ -6,10 +6,10 @@ import socket
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, ChatKind, InboundMessage, Via
 from adapters.discord import DiscordAdapter
@@ -290,7 +290,9 @@ async def test_two_accounts_listen_side_by_side(server: Discord) -> None:
     async with connected(server) as home, Discord() as other:
         # The SDK keeps one REST address for the process: both bots have it in common, as in life.
         other.channels = server.channels
-        work = DiscordAdapter("work", TOKEN, Tally().count, servers=replace(servers_of(other), base_url=server.url))
+        work = DiscordAdapter(
+            "work", TOKEN, Tally().count, servers=structs.replace(servers_of(other), base_url=server.url)
+        )
         async with listening(home, first), listening(work, second):
             server.says("at home", CHANNEL)
             other.says("at work", CHANNEL)

@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import ChannelUnavailableError
 from adapters.discord import DiscordAdapter
@@ -110,7 +110,7 @@ async def test_another_gateways_session_is_none(server: Discord, kept: Kept) -> 
         server.says("one")
         await received.wait_for(1)
     async with Discord() as other:
-        servers = replace(servers_of(other), base_url=server.url)
+        servers = structs.replace(servers_of(other), base_url=server.url)
         adapter, received = DiscordAdapter("home", TOKEN, Tally().count, servers=servers, keeps=kept), Received()
         other.channels = server.channels
         async with listening(adapter, received):

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from adapters.channel import Address
 from gateway.admission.explain import MEANINGS, describe_silence, explain
 from gateway.admission.policy import Policy, RefusalReason
@@ -39,8 +41,8 @@ def test_a_silence_is_told_in_words() -> None:
     assert describe_silence(line)[0] == (
         "telegram.home.-100, telegram:8: 1,200 times, because it neither mentioned the bot nor replied to it"
     )
-    assert describe_silence(replace(line, reason=UNREADABLE_MESSAGE, times=1))[1] == "ask them to send it again"
-    assert describe_silence(replace(line, reason="from_the_future", times=1)) == (
+    assert describe_silence(structs.replace(line, reason=UNREADABLE_MESSAGE, times=1))[1] == "ask them to send it again"
+    assert describe_silence(structs.replace(line, reason="from_the_future", times=1)) == (
         "telegram.home.-100, telegram:8: because from_the_future",
         "see: strandline docs reasons",
     )

@@ -1,10 +1,10 @@
 """What an agent may spend in a day, decided without a store."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 
 import pytest
+from msgspec import structs
 
 from gateway.agent.budget import Budget, Budgets, CostCause, ModelCall, check_budget, total_spend
 from gateway.errors import BudgetError
@@ -45,7 +45,7 @@ def test_a_call_may_reach_a_limit_and_not_pass_it(budgets: Budgets, *, is_stoppe
 @pytest.mark.parametrize("zero", [Budget(tokens_a_day=0), Budget(money_a_day=0)])
 def test_a_budget_of_nothing_lets_nothing_run(zero: Budget) -> None:
     """Not even what costs nothing, such as the offline responder; and it says so plainly, without a tomorrow."""
-    free = replace(CHAT, least=Spend())
+    free = structs.replace(CHAT, least=Spend())
     error = stopped(Budgets(zero.tokens_a_day, zero.money_a_day), free, {})
     assert error is not None
     assert "is 0" in str(error)
@@ -64,15 +64,15 @@ def test_the_owner_reads_what_is_spent_which_setting_stops_it_and_when_it_goes_o
 
 def test_another_limit_another_day_or_another_cause_is_another_mark() -> None:
     """By its mark it is known whether somebody was told: a limit that was raised and reached again is told again."""
-    tomorrow = replace(CHAT, day=date(2026, 11, 22))
+    tomorrow = structs.replace(CHAT, day=date(2026, 11, 22))
     errors = [
         stopped(Budgets(tokens_a_day=10)),
         stopped(Budgets(tokens_a_day=20)),
         stopped(Budgets(money_a_day=(10) / NANOS)),
         stopped(Budgets(tokens_a_day=10), tomorrow),
-        stopped(Budgets(tokens_a_day=10), replace(CHAT, cause=CostCause.CRON)),
+        stopped(Budgets(tokens_a_day=10), structs.replace(CHAT, cause=CostCause.CRON)),
     ]
-    again = stopped(Budgets(tokens_a_day=10), replace(CHAT, least=Spend(7)))
+    again = stopped(Budgets(tokens_a_day=10), structs.replace(CHAT, least=Spend(7)))
     marks = [error.mark for error in errors if error]
     assert len(set(marks)) == len(errors)
     assert again is not None

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
 
 import pytest
+from msgspec import structs
 
 from gateway.agent.recall import Recalled, RecallSettings, asks_about_the_past, recall
 from gateway.agent.window.count import estimate_tokens
@@ -154,7 +154,7 @@ async def test_a_turn_does_not_wait_for_memory(home: Home) -> None:
     for trouble in (hang, fail):
         home.worker.call = trouble  # type: ignore[method-assign,assignment]  # the worker is away
         async with asyncio.timeout(PATIENCE_S):
-            assert await home.brought(ASKED, settings=replace(ON, deadline_s=0.15)) == Recalled()
+            assert await home.brought(ASKED, settings=structs.replace(ON, deadline_s=0.15)) == Recalled()
     home.worker.call = call  # type: ignore[method-assign]  # and back
     assert (await home.brought(ASKED)).used
 
@@ -183,7 +183,7 @@ async def test_notes_that_changed_do_not_hold_it_up(home: Home) -> None:
 async def test_a_memory_that_sleeps_is_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a pause the first message gets its memories too: the worker's start may take longer than a search."""
     await home.write("memory/2026-03-01.md", "the red bicycle stands at the station")
-    hasty, answer = replace(ON, deadline_s=0.0), home.worker.call
+    hasty, answer = structs.replace(ON, deadline_s=0.0), home.worker.call
 
     async def call(op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         await asyncio.sleep(0.05)
@@ -192,15 +192,15 @@ async def test_a_memory_that_sleeps_is_waited_for(home: Home, monkeypatch: pytes
     monkeypatch.setattr(home.worker, "call", call)
     assert not (await home.brought(ASKED, settings=hasty)).hits
     home.worker.is_running = False
-    assert (await home.brought(ASKED, settings=replace(hasty, start_s=PATIENCE_S))).hits
-    assert not (await home.brought(ASKED, settings=replace(hasty, start_s=0.0))).hits
+    assert (await home.brought(ASKED, settings=structs.replace(hasty, start_s=PATIENCE_S))).hits
+    assert not (await home.brought(ASKED, settings=structs.replace(hasty, start_s=0.0))).hits
 
 
 async def test_it_can_be_switched_off_or_kept_to_the_past(home: Home) -> None:
     """`off` brings up nothing, `past` only what is asked about the past."""
     await home.write("MEMORY.md", "bicycle red")
-    assert await home.brought("Is my bicycle red?", settings=replace(ON, mode="off")) == Recalled()
-    past = replace(ON, mode="past")
+    assert await home.brought("Is my bicycle red?", settings=structs.replace(ON, mode="off")) == Recalled()
+    past = structs.replace(ON, mode="past")
     assert await home.brought("Is my bicycle red?", settings=past) == Recalled()
     assert (await home.brought("Was my bicycle red?", settings=past)).used
 

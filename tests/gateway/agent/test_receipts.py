@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from gateway.agent.entries import (
     COMMAND,
@@ -149,7 +150,9 @@ def test_a_note_that_was_there_already_is_shown(path: str, text: str, access: Ac
     assert receipt_line([said("hello"), kept, answered()], access, ReceiptLevel.SHORT) == f"{LEAD}✓ {line}"
 
 
-@pytest.mark.parametrize("access", [GROUP, replace(GROUP, session_type=SessionType.GUEST)], ids=["group", "guest"])
+@pytest.mark.parametrize(
+    "access", [GROUP, structs.replace(GROUP, session_type=SessionType.GUEST)], ids=["group", "guest"]
+)
 def test_where_nobody_can_set_a_reminder_the_line_says_who_can(access: Access) -> None:
     """A model that promises one there leaves a person waiting; a note can be made everywhere."""
     line = receipt_line([said("remind us at 5pm to fetch Mia"), answered("I will!")], access, ReceiptLevel.SHORT)

@@ -1,11 +1,12 @@
 """A tool server that changes what it offers, on the day after its owner looked at it."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address
 from gateway.agent.mcp.offered import ListedTool, Offer, offer
@@ -106,6 +107,6 @@ async def test_a_tool_that_was_free_is_so_no_more_once_its_server_took_that_back
 async def test_what_the_owner_sets_anew_they_have_looked_at(owner: Owner) -> None:
     """Another address, or other tools that may be used: it begins anew, and they are told nothing."""
     await owner.lists(READ)
-    owner.settings = replace(owner.settings, rules=ToolServerRules(tools=("read", "fetch")))
+    owner.settings = structs.replace(owner.settings, rules=ToolServerRules(tools=("read", "fetch")))
     assert await owner.lists(READ, ListedTool("fetch", "Fetch a page.", SCHEMA, is_closed=True)) == {"read", "fetch"}
     assert await owner.told() == []

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,8 +69,8 @@ async def test_two_replays_are_equal_and_a_version_that_reads_otherwise_is_found
 
 async def test_a_replay_waits_for_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy the machine is: two versions must not differ because one of them was slow."""
-    at_once = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": 0.0, "start_s": 0.0}
-    monkeypatch.setattr(RecallSettings.__init__, "__defaults__", tuple(at_once.values()))
+    at_once = partial(RecallSettings, deadline_s=0.0, start_s=0.0)
+    monkeypatch.setattr("gateway.app.agents.RecallSettings", at_once)
     found = await replayed(laid_out(VERSIONS[-1], tmp_path / "home"))
     assert any(line.startswith("recalled ") for lines in found[MEMORIES].values() for line in lines)
 

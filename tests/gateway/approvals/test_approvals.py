@@ -2,12 +2,13 @@
 
 import errno
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address
 from gateway.agent.agent import Agent
@@ -173,7 +174,7 @@ async def test_an_approved_change_is_made_exactly_and_says_whose_it_was(
     assert await house.state(number) is ChangeState.APPROVED
     history = await house.agent.history_writer.history()
     (newest, *_) = history.view(MAIN).log(LogQuery(PurePosixPath(path)))
-    assert newest.origin == replace(ORIGIN, approved_by="owner")
+    assert newest.origin == structs.replace(ORIGIN, approved_by="owner")
 
 
 async def test_a_decided_change_is_not_decided_again(house: House) -> None:
@@ -249,7 +250,7 @@ async def test_a_crash_between_the_file_and_the_store_is_mended_by_deciding_agai
     assert await house.state(number) is ChangeState.APPROVED
     history = await house.agent.history_writer.history()
     origins = [commit.origin for commit in history.view(MAIN).log(LogQuery(PurePosixPath("SOUL.md"))) if commit.origin]
-    assert origins == [replace(ORIGIN, approved_by="owner")]
+    assert origins == [structs.replace(ORIGIN, approved_by="owner")]
 
 
 async def test_changes_of_one_file_follow_each_other(house: House) -> None:
@@ -335,7 +336,7 @@ async def test_another_agents_changes_are_apart(house: House) -> None:
     for ask in (house.approvals.get, house.approvals.approve, house.approvals.refuse):
         with pytest.raises(ApprovalError, match="no change #1"):
             await ask(number, other)
-    theirs = replace(house.approval_sink, agent=other)
+    theirs = structs.replace(house.approval_sink, agent=other)
     assert (await theirs.standing(PurePosixPath("SOUL.md"), "theirs\n")).text == "theirs\n"
 
 

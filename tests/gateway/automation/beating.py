@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from msgspec import structs
+
 from adapters.channel import Address, InboundMessage
 from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.admission.routing import SessionKey, route
@@ -24,7 +26,7 @@ from tests.gateway.commands.house import MAIN, POLICY, ROUTES, House, open_house
 
 BERLIN = ZoneInfo("Europe/Berlin")
 CHAT = Address("telegram", "home", "7")
-INNER = replace(POLICY, accounts={**POLICY.accounts, ("clock", "main"): AccountPolicy(DirectPolicy.INNER)})
+INNER = structs.replace(POLICY, accounts={**POLICY.accounts, ("clock", "main"): AccountPolicy(DirectPolicy.INNER)})
 ALL_DAY = Rhythm(HeartbeatSettings("30m", "00:00-24:00"), BERLIN)
 
 

@@ -1,11 +1,11 @@
 """Running heartbeats: requests to the model, each once, and notices to the owner."""
 
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, InboundMessage
 from gateway.admission.internal_channels import heartbeat_address
@@ -182,12 +182,12 @@ async def test_silence_reaches_nobody_and_news_go_to_the_owners_chat(tmp_path: P
 async def test_what_is_due_in_the_night_comes_in_the_morning(tmp_path: Path) -> None:
     """Once; and where there are no active hours, never."""
     async with open_beating(tmp_path, always(OK), berlin("2026-03-10 12:00")) as beating:
-        beating.rhythm = replace(beating.rhythm, settings=HeartbeatSettings())
+        beating.rhythm = structs.replace(beating.rhythm, settings=HeartbeatSettings())
         beating.restart()
         beating.lists("- [ ] daily 02:00 dreams")
         await beating.pass_time(DAY)
         assert asked_at(beating) == ["03-11 08:00"]
-        beating.rhythm = replace(beating.rhythm, settings=HeartbeatSettings(active="08:00-08:00"))
+        beating.rhythm = structs.replace(beating.rhythm, settings=HeartbeatSettings(active="08:00-08:00"))
         beating.restart()
         await beating.pass_time(3 * DAY, HOUR)
         assert len(beating.entered) == 1

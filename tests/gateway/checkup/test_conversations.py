@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
+from msgspec import structs
 
 from gateway.agent.entries import (
     Entry,
@@ -68,9 +69,9 @@ def test_a_name_that_nobody_said_is_invented(entries: list[Entry], *, is_invente
 def test_a_note_without_its_conversation_is_left_alone() -> None:
     """It may have been said there; so may what the owner's editor wrote."""
     assert [*heard(lasting(DOE), says("hi"), turn="t2").invented()] == []
-    between = replace(BY_AGENT, turn="")
+    between = structs.replace(BY_AGENT, turn="")
     assert [*heard(lasting(DOE, source=between), says("hi")).invented()] != []
-    elsewhere = replace(between, session="main/cron:1")
+    elsewhere = structs.replace(between, session="main/cron:1")
     assert [*heard(lasting(DOE, source=elsewhere), says("hi")).invented()] == []
 
 
@@ -115,7 +116,7 @@ def test_a_days_note_that_became_a_lasting_one_is_no_loop() -> None:
 
 def test_an_answer_in_the_log_that_repeats_what_was_found_is_a_loop() -> None:
     """The hit is known by its text, wherever its line is now."""
-    log = of_day("2026-03-01", "main: The locker has the code 4411.", source=replace(BY_AGENT, turn=""))
+    log = of_day("2026-03-01", "main: The locker has the code 4411.", source=structs.replace(BY_AGENT, turn=""))
     hit = {
         "path": "memory/2026-02-02.md",
         "start_line": 9,
@@ -129,7 +130,7 @@ def test_an_answer_in_the_log_that_repeats_what_was_found_is_a_loop() -> None:
 
 def test_of_two_alike_answers_the_later_one_repeats_the_other() -> None:
     """They are not called copies of each other: accepting both would have left none."""
-    source, text = replace(BY_AGENT, turn=""), "main: The dentist is Dr. Wolters."
+    source, text = structs.replace(BY_AGENT, turn=""), "main: The dentist is Dr. Wolters."
     first, second = of_day("2026-03-01", text, text, source=source)
     used = UsedEntry((UsedMemory(first.citation, "recall", fingerprint=first.fingerprint),))
     evidence = heard([first, second], says("who is it?"), used, answers("The dentist is Dr. Wolters."))

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
+from msgspec import structs
+
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.gate import AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
@@ -119,7 +121,7 @@ class House:
     @property
     def agent(self) -> Agent:
         agent = Agent(MAIN, self.workspace, self.memory, self.model, self.threads, self.history_writer)
-        return replace(agent, others=self.others)
+        return structs.replace(agent, others=self.others)
 
     @property
     def approvals(self) -> Approvals:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Quote
 from gateway.admission.internal_channels import NOBODY, job_address
@@ -185,7 +186,7 @@ async def test_what_was_approved_too_late_still_waits(tmp_path: Path) -> None:
         assert await house.says("/refuse 1") == "#1 refused; the schedule stays as it is."
 
 
-INNER = replace(POLICY, accounts={**POLICY.accounts, ("clock", "main"): AccountPolicy(DirectPolicy.INNER)})
+INNER = structs.replace(POLICY, accounts={**POLICY.accounts, ("clock", "main"): AccountPolicy(DirectPolicy.INNER)})
 
 
 async def test_a_job_plans_no_other_job_by_itself(tmp_path: Path) -> None:

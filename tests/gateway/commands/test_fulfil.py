@@ -6,6 +6,7 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import InboundMessage, Quote
 from gateway.admission.policy import AccountPolicy, DirectPolicy
@@ -185,7 +186,7 @@ async def test_promises_are_open_kept_with_the_message_id_or_broken(tmp_path: Pa
 async def test_a_job_that_said_nothing_kept_no_promise(tmp_path: Path) -> None:
     """Nobody got anything, so it stands apart."""
     async with open_house(tmp_path) as house:
-        house.policy = replace(
+        house.policy = structs.replace(
             POLICY, accounts={**POLICY.accounts, ("clock", "main"): AccountPolicy(DirectPolicy.INNER)}
         )
         await house.says("/cron add every 2h: look after the oven")

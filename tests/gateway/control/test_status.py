@@ -3,11 +3,11 @@
 import asyncio
 import os
 import signal
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from gateway.cli.status import memory_line
 from gateway.control.cron_wire import CronOrder
@@ -40,7 +40,7 @@ async def test_status_does_not_wait_for_a_store_that_does_not_answer(tmp_path: P
     """It says so, with what it knows without the store."""
     async with running(make_home(tmp_path / "home")) as app, asyncio.timeout(PATIENCE_S):
         silent: Any = SilentStore(known)
-        state = await replace(app.parts.status, store=silent, store_answers_s=0.1).status(StatusOrder())
+        state = await structs.replace(app.parts.status, store=silent, store_answers_s=0.1).status(StatusOrder())
     assert (state.store_trouble, state.store_away_s) == (("it is gone", 60) if known else ("it does not answer", 0))
     assert [agent.agent for agent in state.agents] == ["main"]
 
@@ -56,8 +56,8 @@ async def test_status_does_not_wait_for_a_memory_worker_that_hangs(tmp_path: Pat
         assert worker.pid is not None
         os.kill(worker.pid, signal.SIGSTOP)
         try:
-            reports = replace(app.parts.status.reports, memory_answers_s=0.1)
-            state = await replace(app.parts.status, reports=reports).status(StatusOrder())
+            reports = structs.replace(app.parts.status.reports, memory_answers_s=0.1)
+            state = await structs.replace(app.parts.status, reports=reports).status(StatusOrder())
         finally:
             os.kill(worker.pid, signal.SIGCONT)
         assert memory_line(state.agents[0].memory) == (

@@ -4,9 +4,9 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Adapter, Address, Body
 from adapters.formatting.split import plain_parts
@@ -154,7 +154,7 @@ def replace_render(adapter: Adapter) -> Adapter:
 
 async def test_an_answer_within_the_limit_is_whole() -> None:
     """The limit is a setting; an answer of just that length is not cut."""
-    rendering = replace(Rendering(), answer_chars=1_000)
+    rendering = structs.replace(Rendering(), answer_chars=1_000)
     assert "".join(texts(await rendering.parts(FakeAdapter(), reply(), "y" * 1_000))) == "y" * 1_000
     assert "(The answer is longer" in texts(await rendering.parts(FakeAdapter(), reply(), "y" * 1_001))[-1]
 

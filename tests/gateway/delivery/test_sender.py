@@ -10,6 +10,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import (
     Address,
@@ -169,7 +170,7 @@ async def test_one_send_of_an_account_is_in_doubt_at_most(gateway: Gateway, tmp_
     """Whenever the platform gets a message, no other row of the account is marked as on its way: a crash at any
     moment leaves one duplicate at most."""
     doubts: list[int] = []
-    gateway.retry_policy = replace(gateway.retry_policy, turn_s=60)
+    gateway.retry_policy = structs.replace(gateway.retry_policy, turn_s=60)
     await gateway.restart()
 
     def look(_: OutboundMessage) -> None:
@@ -221,7 +222,7 @@ async def test_without_word_from_the_platform_waits_grow(gateway: Gateway) -> No
 
 async def test_chats_that_failed_together_come_back_apart(gateway: Gateway) -> None:
     """The jitter shortens a wait by half at most, and never below the first."""
-    retry_policy = replace(gateway.retry_policy, jitter=lambda: 0.0)
+    retry_policy = structs.replace(gateway.retry_policy, jitter=lambda: 0.0)
     assert [retry_policy.retry_s(attempts) for attempts in (0, 1, 4, 60)] == [1, 1, 8, 150]
 
 
@@ -299,7 +300,7 @@ async def test_a_send_in_doubt_is_listed_and_sent_again(gateway: Gateway) -> Non
 
 async def test_endless_doubt_is_given_up_aloud(gateway: Gateway) -> None:
     """A platform that takes every message and then resets is not flooded for ever."""
-    gateway.retry_policy = replace(gateway.retry_policy, unsure_tries=3)
+    gateway.retry_policy = structs.replace(gateway.retry_policy, unsure_tries=3)
     await gateway.restart()
     gateway.adapter.faults["alice"] = [LostReceipt()] * 3
     row = await gateway.answer("hello", "next")
@@ -315,7 +316,7 @@ async def test_endless_doubt_is_given_up_aloud(gateway: Gateway) -> None:
 
 async def test_a_send_without_an_answer_counts_as_in_doubt(gateway: Gateway) -> None:
     """A platform that never answers does not hold its chat for ever."""
-    gateway.retry_policy = replace(gateway.retry_policy, send_timeout_s=0.5)
+    gateway.retry_policy = structs.replace(gateway.retry_policy, send_timeout_s=0.5)
     await gateway.restart()
     stuck = gateway.adapter.stick("alice")
     row = await gateway.answer("hello")

@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from dataclasses import replace
+
+from msgspec import structs
 
 from gateway.errors import StoreError
 from gateway.hooks import DROPPED, FAILED, GATEWAY_START, GatewayState, Hook, Hooks
@@ -37,7 +38,7 @@ async def test_a_slow_one_holds_up_nobody_and_hears_all_in_order() -> None:
         if len(quick) == 3:
             quick_heard.set()
 
-    event = replace(GATEWAY_START, deadline_s=PATIENCE_S)
+    event = structs.replace(GATEWAY_START, deadline_s=PATIENCE_S)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         hooks = Hooks([Hook(event.name, "slow", slowly), Hook(event.name, "quick", quickly)], count, tasks)
         for number in range(3):
@@ -58,7 +59,7 @@ async def test_what_is_too_much_is_dropped_counted_and_said() -> None:
         may_go.wait(PATIENCE_S)
         heard.append(payload)
 
-    event = replace(GATEWAY_START, deadline_s=PATIENCE_S)
+    event = structs.replace(GATEWAY_START, deadline_s=PATIENCE_S)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         hooks = Hooks([Hook(event.name, "slow", slowly)], count, tasks)
         hooks.note(event, state(0))
@@ -100,7 +101,7 @@ async def test_the_end_waits_no_longer_than_it_may() -> None:
         heard.append(payload)
         may_go.wait(PATIENCE_S)
 
-    event = replace(GATEWAY_START, deadline_s=PATIENCE_S)
+    event = structs.replace(GATEWAY_START, deadline_s=PATIENCE_S)
     try:
         async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
             hooks = Hooks([Hook(event.name, "hangs", hangs)], count, tasks)

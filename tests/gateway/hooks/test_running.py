@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from gateway.errors import ConfigError, HookError
 from gateway.hooks import (
@@ -122,7 +123,7 @@ async def test_a_handler_that_hangs_costs_a_deadline_once() -> None:
         started.append(1)
         may_end.wait(PATIENCE_S)
 
-    quick = replace(AGENT_BOOTSTRAP, deadline_s=0.05)
+    quick = structs.replace(AGENT_BOOTSTRAP, deadline_s=0.05)
     several = hooks(hangs, adds_team)
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -152,6 +153,7 @@ async def test_where_handlers_decide_one_that_fails_stops_it() -> None:
 
 FILE = """
 from dataclasses import replace
+from msgspec import structs
 from gateway.hooks import AGENT_BOOTSTRAP, on
 from workspaces.bootstrap import BootstrapFile
 

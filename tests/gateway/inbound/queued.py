@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from itertools import count
 
+from msgspec import structs
+
 from adapters.channel import InboundMessage
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import ReplyEntry, UserEntry
@@ -120,10 +122,10 @@ async def chatting(house: House, model: ScriptedModel, rules: QueueSettings | Qu
     told: list[str] = []
     plain = house.turns(model)
     approvals = Approvals(plain.agents, house.store, lambda: house.clock.now() + timedelta(days=7), lambda _: None)
-    tools = replace(plain.planner.tools, approvals=approvals)
-    turns = replace(
+    tools = structs.replace(plain.planner.tools, approvals=approvals)
+    turns = structs.replace(
         plain,
-        planner=replace(plain.planner, tools=tools),
+        planner=structs.replace(plain.planner, tools=tools),
         queueing=Queueing(rules, queues, now=house.clock.now),
         outcome=lambda row, _: told.append(row.message.id),
         shortcut=lambda asked: plan_answer("Passed.", asked) if _passes(asked.row) else None,

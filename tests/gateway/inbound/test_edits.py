@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Attachment, AttachmentKind, InboundMessage, Via
 from gateway.agent.entries import ReplyEntry, UserEntry
@@ -36,7 +37,7 @@ class Chat:
         self._house = house
         self.model = model
         self.queueing = Queueing(QueueSettings(mode), now=house.clock.now)
-        self.turns: Turns = replace(house.turns(model), queueing=self.queueing)
+        self.turns: Turns = structs.replace(house.turns(model), queueing=self.queueing)
         settings = LifecycleSettings()
         lifecycle = Lifecycle(self.turns.agents, self.turns.sessions, settings, house.clock, house.store.count)
         self.work = LaneWork(self.turns, lifecycle)
@@ -180,8 +181,8 @@ async def test_a_turn_that_has_begun_goes_on_as_it_began(house: House) -> None:
     def notes(asked: TurnRequest) -> None:
         meant.append(asked.row.message.text)
 
-    first.turns = replace(first.turns, shortcut=notes)
-    first.work = replace(first.work, turns=first.turns)
+    first.turns = structs.replace(first.turns, shortcut=notes)
+    first.work = structs.replace(first.work, turns=first.turns)
     await first.works_off()
     assert meant == ["Book it for Monday", "Book it for Tuesday"]  # a command would be the one that was begun
     answers = [each.entry.text for each in transcript.records if isinstance(each.entry, ReplyEntry)]

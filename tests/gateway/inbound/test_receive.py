@@ -7,6 +7,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import (
     Address,
@@ -53,7 +54,7 @@ class Rig:
         self.told: list[OutboxRow] = []
         door = AdmissionGate(ROUTES.policy, store, Rates(20, 3, self.clock.now), self.clock.now, self.told.extend)
         self.exposed: list[InboundMessage] = []
-        self.reception = replace(reception_of(ROUTES, store, self._submit, door), exposed=self._note)
+        self.reception = structs.replace(reception_of(ROUTES, store, self._submit, door), exposed=self._note)
 
     def _submit(self, envelope: Envelope, row: InboxRow) -> None:
         self.submitted.append((str(envelope.key), row.message.text))
@@ -275,7 +276,7 @@ async def test_who_may_talk_hears_that_nothing_can_be_stored_and_a_stranger_does
     async def not_taken(said: InboundMessage, _: StoreError | None) -> None:
         heard.append(said.address.chat)
 
-    reception = replace(rig.reception, trouble=StoreTrouble(not_taken, lambda: None))
+    reception = structs.replace(rig.reception, trouble=StoreTrouble(not_taken, lambda: None))
     await store.pairings.let_in(Visitor("fake", "open", "gina", "Gina"))
     group = replace(message("hello", id="1", chat="-1"), kind=ChatKind.GROUP)
     named = [message("hello", id="1"), message("hello", id="1", chat="greta"), group]

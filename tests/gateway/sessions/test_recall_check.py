@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from itertools import chain, count, repeat
 from pathlib import Path
+
+from msgspec import structs
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import RecallEntry
@@ -38,7 +39,7 @@ async def remembering(root: Path) -> AsyncIterator[Resting]:
         agent = house.agents[MAIN]
         sources = [WorkspaceNotes(agent.workspace.folder)]
         index = MemoryIndex(MAIN, root / "own-index", sources, worker, house.threads, SetClock().clock())
-        house.agents[MAIN] = replace(agent, memory=index)
+        house.agents[MAIN] = structs.replace(agent, memory=index)
         yield house
         worker.handler.close()
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.authorship import HEARD
@@ -90,7 +91,7 @@ async def test_each_sees_its_own_conversations(archive: Archive) -> None:
     """In the list, by name and in a search: a group its own, another chat and a subagent nothing of them."""
     assert await archive.names(GROUP) == [OURS]
     assert (
-        await archive.names(replace(GROUP, scope=Scope("shared:telegram.home.-200")))
+        await archive.names(structs.replace(GROUP, scope=Scope("shared:telegram.home.-200")))
         == await archive.names(SUBAGENT)
         == []
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from gateway.agent.entries import (
     COMMAND,
@@ -88,7 +89,7 @@ def journals(draw: st.DrawFn) -> list[Record]:
             case "steered":
                 records += [
                     *turn(number),
-                    *(replace(said, turn_id=TurnId(f"t{number}")) for said in turn(number + 1000)),
+                    *(structs.replace(said, turn_id=TurnId(f"t{number}")) for said in turn(number + 1000)),
                 ]
             case "rest" if _talk(records_after(records, LogEntry)):
                 records += marks(records, LOGGED, LoggedEntry())
@@ -159,7 +160,7 @@ def test_a_turn_with_two_messages_is_kept_from_its_first() -> None:
     """Also where the second one would already be enough."""
     records = [record for number in range(10) for record in turn(number)]
     for number in range(10, 60):
-        records += [replace(said, turn_id=TurnId("t10")) for said in turn(number)]
+        records += [structs.replace(said, turn_id=TurnId("t10")) for said in turn(number)]
     records += summary(records, 1)
     assert seen(needed_records(reversed(records))[0]) == seen(records)
 

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import cast
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import (
     Attachment,
@@ -182,8 +183,8 @@ async def test_a_picture_is_seen_by_the_audience_that_it_came_to(hall: Hall) -> 
     taken = await hall.intake(await hall.row(hall.channel.has(content, "a.png")), GROUP, hall.agent)
     (picture,) = taken.pictures
     assert await sight_of(hall.agent, GROUP)(picture) == f"data:image/png;base64,{b64encode(content).decode()}"
-    elsewhere = replace(GROUP, scope=Scope("shared:fake.home.-200"))
-    for access in (OWNER, elsewhere, replace(GROUP, agent=AgentId("other"))):
+    elsewhere = structs.replace(GROUP, scope=Scope("shared:fake.home.-200"))
+    for access in (OWNER, elsewhere, structs.replace(GROUP, agent=AgentId("other"))):
         assert await sight_of(hall.agent, access)(picture) is None
     path = hall.agent.workspace.folder.root / picture.path
     path.write_bytes(png(2, 3))

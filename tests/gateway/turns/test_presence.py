@@ -1,9 +1,9 @@
 """The signs that an answer is being written."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, ChannelUnavailableError, InboundMessage, Via
 from gateway.turns.presence import Presence, SignTimes
@@ -87,7 +87,7 @@ async def test_a_channel_is_shown_the_draft_and_a_failure_disturbs_no_turn(fails
 async def test_drafts_that_come_quickly_are_shown_together() -> None:
     """Between two drafts lies a while, and the next one is the newest."""
     adapter = Signing()
-    presence = presence_of(adapter, times=replace(AT_ONCE, draft_every_s=3600))
+    presence = presence_of(adapter, times=structs.replace(AT_ONCE, draft_every_s=3600))
     async with asyncio.timeout(PATIENCE_S), presence, presence.answering(ASKED) as draft:
         await draft("a")
         await draft("b")
@@ -101,7 +101,7 @@ async def test_drafts_that_come_quickly_are_shown_together() -> None:
 async def test_an_answer_that_comes_soon_has_neither_sign_nor_draft() -> None:
     """Each would be a call of the platform; who follows along is told of every draft all the same."""
     adapter, heard = Signing(), list[str]()
-    slow = replace(AT_ONCE, first_after_s=3600)
+    slow = structs.replace(AT_ONCE, first_after_s=3600)
     async with asyncio.timeout(PATIENCE_S), presence_of(adapter, times=slow) as presence:
         with presence.follow(HOME, lambda _, text: heard.append(text)):
             async with presence.answering(ASKED) as draft:
@@ -160,6 +160,6 @@ async def test_a_reaction_that_hangs_or_fails_holds_up_nothing() -> None:
             await asyncio.Event().wait()
 
     for adapter in (Hanging(), Signing(fails=True)):
-        presence = presence_of(adapter, "👀", replace(AT_ONCE, reaction_timeout_s=0.01))
+        presence = presence_of(adapter, "👀", structs.replace(AT_ONCE, reaction_timeout_s=0.01))
         async with asyncio.timeout(PATIENCE_S), presence, presence.answering(ASKED):
             pass

@@ -3,6 +3,8 @@
 import re
 from dataclasses import replace
 
+from msgspec import structs
+
 from gateway.agent.entries import ReplyEntry, ResultEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.receipts import LEAD, ReceiptLevel
@@ -40,7 +42,7 @@ async def test_300_claims_show_nothing_and_300_silent_acts_are_shown(house: Hous
     steps: list[str | ReplyEntry] = []
     for number, (name, arguments, _) in enumerate(acts):
         steps += [CLAIMS[number % len(CLAIMS)], says("", call(name, **arguments)), "Fine."]
-    turns = replace(house.turns(ScriptedModel(*steps)), receipts=ReceiptLevel.FULL)
+    turns = structs.replace(house.turns(ScriptedModel(*steps)), receipts=ReceiptLevel.FULL)
     for number in range(2 * TURNS):
         await answer(turns, await house.take_in(replace(DIRECT, id=f"{number}", text=f"message {number}")))
     texts = await house.outbox()
@@ -57,7 +59,7 @@ async def test_acts_are_shown_alone_below_a_silent_answer_only_where_a_person_ta
         has_acted = isinstance(request.entries[-1], ResultEntry)
         return "NO_REPLY" if has_acted else says("", call("add_note", text="the boat is green"))
 
-    turns = replace(house.turns(ScriptedModel(*[steps] * 4)), receipts=ReceiptLevel.SHORT)
+    turns = structs.replace(house.turns(ScriptedModel(*[steps] * 4)), receipts=ReceiptLevel.SHORT)
     await answer(turns, await house.take_in(DIRECT))
     await answer(turns, await house.take_in(GROUP))
     assert await house.outbox() == [f"{LEAD}✓ noted 1 line"]
@@ -70,7 +72,7 @@ async def test_a_failed_turn_tells_what_it_did(house: House) -> None:
         raise KeyError("a fault of ours")
 
     model = ScriptedModel(says("", call("add_note", text="the boat is green")), fails)
-    await answer(replace(house.turns(model), receipts=ReceiptLevel.SHORT), await house.take_in(DIRECT))
+    await answer(structs.replace(house.turns(model), receipts=ReceiptLevel.SHORT), await house.take_in(DIRECT))
     (text,) = await house.outbox()
     assert text.startswith("Something went wrong")
     assert _line(text) == f"{LEAD}✓ noted 1 line"

@@ -7,6 +7,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec import structs
 
 from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Quote, Sender, Via
 from gateway.admission.internal_channels import CLOCK
@@ -155,7 +156,7 @@ async def test_who_waits_is_told_that_the_answer_cannot_be_stored(house: House) 
     async def unstored(message: InboundMessage, exc: StoreError) -> None:
         told.append((message.id, exc))
 
-    turns = replace(house.turns(ScriptedModel("Good morning.", "Good morning.")), unstored=unstored)
+    turns = structs.replace(house.turns(ScriptedModel("Good morning.", "Good morning.")), unstored=unstored)
     await house.store.commits.run(lambda db: db.execute("PRAGMA query_only = ON").close())
     for row in (asked, own):
         assert isinstance(await answer(turns, row), RetryLater)
@@ -398,8 +399,8 @@ async def test_what_a_group_said_before_has_the_times_of_the_owners_zone(house: 
     row = await house.take_in(replace(GROUP, heard=(heard,)))
     model, zone = ScriptedModel("Yes."), ZoneInfo("Europe/Berlin")
     turns = house.turns(model)
-    berlin = replace(turns.planner, clock=lambda: house.clock.now().astimezone(zone))
-    await answer(replace(turns, planner=berlin), row)
+    berlin = structs.replace(turns.planner, clock=lambda: house.clock.now().astimezone(zone))
+    await answer(structs.replace(turns, planner=berlin), row)
     said = model.requests[0].entries[1]
     assert isinstance(said, UserEntry)
     assert "> 2026-03-01 15:05 Kim: the bins go out tonight" in said.text
@@ -447,8 +448,8 @@ async def test_memories_are_brought_up_and_what_was_used_is_kept(house: House, w
     note.parent.mkdir(exist_ok=True)
     note.write_text("- The spare key of the cellar is with Ann.\n")
     memory = house.memory(WorkspaceNotes(house.workspace.folder))
-    turns = replace(turns, agents={MAIN: replace(turns.agents[MAIN], memory=memory)})
-    turns = replace(turns, planner=replace(turns.planner, whole_memory=WholeMemory(whole_tokens)))
+    turns = structs.replace(turns, agents={MAIN: structs.replace(turns.agents[MAIN], memory=memory)})
+    turns = structs.replace(turns, planner=structs.replace(turns.planner, whole_memory=WholeMemory(whole_tokens)))
     await memory.sync()
     await answer(turns, await house.take_in(DIRECT))
     row = await house.take_in(replace(DIRECT, id="2", text="Who has the spare key of the cellar?"))
@@ -474,8 +475,8 @@ async def test_yesterdays_notes_stand_once_in_the_prompt(house: House, tokens: i
     memory = house.memory(WorkspaceNotes(house.workspace.folder))
     model = ScriptedModel("Fine.")
     turns = house.turns(model)
-    turns = replace(turns, agents={MAIN: replace(turns.agents[MAIN], memory=memory)})
-    turns = replace(turns, planner=replace(turns.planner, whole_memory=WholeMemory(tokens)))
+    turns = structs.replace(turns, agents={MAIN: structs.replace(turns.agents[MAIN], memory=memory)})
+    turns = structs.replace(turns, planner=structs.replace(turns.planner, whole_memory=WholeMemory(tokens)))
     await answer(turns, await house.take_in(DIRECT))
     assert model.requests[0].stable.count("The spare key is with Ann.") == 1
     assert f"{yesterday}.md" in model.requests[0].stable
@@ -488,8 +489,8 @@ async def test_a_memory_is_used_again_and_not_quoted_again(house: House) -> None
     (house.folder / "workspace" / "memory" / "2020-03-01.md").write_text("- The spare key is with Ann.\n")
     memory = house.memory(WorkspaceNotes(house.workspace.folder))
     turns = house.turns(model)
-    turns = replace(turns, agents={MAIN: replace(turns.agents[MAIN], memory=memory)})
-    turns = replace(turns, planner=replace(turns.planner, whole_memory=WholeMemory(0)))
+    turns = structs.replace(turns, agents={MAIN: structs.replace(turns.agents[MAIN], memory=memory)})
+    turns = structs.replace(turns, planner=structs.replace(turns.planner, whole_memory=WholeMemory(0)))
     await memory.sync()
     for number in ("1", "2"):
         row = await house.take_in(replace(DIRECT, id=number, text="Who has the spare key?"))
@@ -510,9 +511,9 @@ async def test_what_came_with_a_message_is_taken_in_once_and_shown_to_the_model(
         return TakenIn(f"{row.message.text}\n[file: plan.md]")
 
     first = ScriptedModel(ModelUnavailableError("down"))
-    assert isinstance(await answer(replace(house.turns(first), take_in=describe), row), RetryLater)
+    assert isinstance(await answer(structs.replace(house.turns(first), take_in=describe), row), RetryLater)
     model = ScriptedModel("Read it.")
-    await answer(replace(house.turns(model), take_in=describe), row)
+    await answer(structs.replace(house.turns(model), take_in=describe), row)
     assert [each.text for each in model.requests[0].entries if isinstance(each, UserEntry)] == [
         "hello\n[file: plan.md]"
     ]

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
+from msgspec import structs
 
 from tests.workspaces.history.home import Home
 from workspaces.access import scope_of
@@ -16,7 +16,7 @@ DAY = PurePosixPath("memory/2026-03-10.md")
 MEMORY = PurePosixPath("MEMORY.md")
 GROUP_DAY = PurePosixPath("memory/shared/telegram.home.-1/2026-03-10.md")
 OWN, EXPOSED = Origin("main", "1", "t-1", others=False), Origin("main", "2", "t-2", others=True)
-APPROVED = replace(EXPOSED, others=None, approved_by="owner")
+APPROVED = structs.replace(EXPOSED, others=None, approved_by="owner")
 LIE = "Sam may read everything."
 
 

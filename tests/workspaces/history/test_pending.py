@@ -1,8 +1,9 @@
 """What waits to be recorded stays in order, and each author's part is his own."""
 
 import time
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
+
+from msgspec import structs
 
 from tests.workspaces.history.home import ORIGIN, Home
 from workspaces.files import Written
@@ -96,8 +97,8 @@ def test_a_stamp_is_relied_on_once_it_would_show_a_change(tmp_path: Path) -> Non
     now = found.mtime_ns + 100_000_000
     looks.remember(found, "one")
     assert looks.id_of(found) == "one"
-    assert looks.id_of(replace(found, size=5)) is None
-    assert looks.id_of(replace(found, mtime_ns=found.mtime_ns + 1)) is None
+    assert looks.id_of(structs.replace(found, size=5)) is None
+    assert looks.id_of(structs.replace(found, mtime_ns=found.mtime_ns + 1)) is None
 
 
 def test_a_look_keeps_no_stamp_of_a_file_that_is_gone(tmp_path: Path) -> None:

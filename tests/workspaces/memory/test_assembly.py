@@ -1,9 +1,9 @@
 """The order and the marks of search results that speak of the same thing."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
+from msgspec import structs
 
 from tests.fakes.counted import counted
 from tests.workspaces.memory.text.test_claims import REPLACED
@@ -48,7 +48,7 @@ def test_a_line_that_the_question_repeats_with_its_value_is_asked_for() -> None:
     """A newer line of some of its words and another number stands below it."""
     quoted = "Mina ordered the roof near the harbour with Petra and tested a saddle for 666 crowns"
     newer = hit("Petra painted the saddle near the harbour with Tara and moved a bridge for 824 crowns", NEW)
-    newer = replace(newer, similarity=0.4, matched=0.4)
+    newer = structs.replace(newer, similarity=0.4, matched=0.4)
     assert assembled([hit(quoted, OLD), newer], quoted.lower(), TODAY)[0].snippet == quoted
 
 
@@ -73,7 +73,7 @@ def test_a_sentence_that_doubts_besides_still_affirms() -> None:
     """It stands beside the denial; an agent's advice, which shares more words with the question, does not."""
     never = hit("I've never taken a writing course or online classes.", NEW, 1)
     told = hit("I've enrolled in a writing course, but I'm not sure how to use what I learn.", OLD, 2)
-    advice = replace(
+    advice = structs.replace(
         hit("Assistant: Taking a writing course or online classes is a great step.", OLD, 3), is_answer=True
     )
     other = hit("The boat is green.", OLD, 4)
@@ -95,7 +95,7 @@ def test_a_correction_stands_above_the_line_that_it_takes_back_and_older_ones() 
     wrong, right = hit("Owner (11:20): gate code is new: 9036", NEW, 1), hit("Owner (11:21): no, sorry, 9063", NEW, 2)
     found = assembled([older, wrong, right], "gate code behind the hall", TODAY)
     assert [each.snippet for each in found] == [right.snippet, wrong.snippet, older.snippet]
-    far = replace(right, start_line=5, end_line=5)
+    far = structs.replace(right, start_line=5, end_line=5)
     assert assembled([older, wrong, far], "gate code behind the hall", TODAY)[0].snippet != far.snippet
 
 
@@ -121,7 +121,7 @@ def test_the_best_hits_stay_among_the_first_ten() -> None:
 def test_all_parts_of_an_agents_answer_give_no_value() -> None:
     """Only the first part of a long one names the agent."""
     told = hit("The weekly target is 1,200 words", OLD, 1)
-    answer = replace(hit("Assistant: a plan for the weekly target", NEW, 2), is_answer=True)
+    answer = structs.replace(hit("Assistant: a plan for the weekly target", NEW, 2), is_answer=True)
     part = hit("the weekly target is now 500 words", NEW, 2)
     assert assembled([told, answer, part], "What is the weekly target?", TODAY)[0].snippet == told.snippet
     assert assembled([told, part], "What is the weekly target?", TODAY)[0].snippet == part.snippet
@@ -164,7 +164,7 @@ def test_the_new_one_is_news_of_the_old_one(newer: str, is_newer_first: bool) ->
     """The word "new" alone says something of another thing."""
     question = "What is the deadline for the first sprint of the layout, the menu and the navigation?"
     older = hit("the deadline for the first sprint of the layout is 1 April", OLD)
-    news = replace(hit(f"I plan for {newer} of 5 April, a sprint away", NEW), score=0.6)
+    news = structs.replace(hit(f"I plan for {newer} of 5 April, a sprint away", NEW), score=0.6)
     found = assembled([older, news], question, TODAY)
     assert (found[0] == news) is is_newer_first
 
@@ -172,7 +172,7 @@ def test_the_new_one_is_news_of_the_old_one(newer: str, is_newer_first: bool) ->
 def test_what_a_clause_denies_says_nothing_of_the_next() -> None:
     """Nothing is known of the door, but the roof is affirmed, so a correction of that is read."""
     older = hit("Lau says nothing of the door but the roof gets mended in August", OLD)
-    newer = replace(hit("Lau says the roof is mended not in August but in October", NEW), score=0.3)
+    newer = structs.replace(hit("Lau says the roof is mended not in August but in October", NEW), score=0.3)
     assert assembled([older, newer], "When is the roof mended?", TODAY)[0].snippet == newer.snippet
 
 

@@ -1,9 +1,9 @@
 """How well the hits of a search together fit its question."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
+from msgspec import structs
 
 from workspaces.access import PRIVATE
 from workspaces.memory.fit import CLEAR, fit
@@ -55,7 +55,7 @@ def test_the_kind_of_answer_asked_for_counts() -> None:
 def test_the_thing_asked_for_counts() -> None:
     """The board is known well, the criteria were never mentioned; an agent's advice about them is no memory."""
     board = hit("I prioritised the tasks on the Trello board", 0.6)
-    advice = replace(hit("Assistant: use criteria such as value and effort", 0.6), is_answer=True)
+    advice = structs.replace(hit("Assistant: use criteria such as value and effort", 0.6), is_answer=True)
     said = hit("my criteria for the tasks on the Trello board are value and risk", 0.6)
     question = "Which criteria did I use to prioritise the tasks on the Trello board?"
     assert fit([board, advice], question) < fit([said, board], question) == pytest.approx(0.6)
@@ -69,7 +69,7 @@ def test_an_overview_needs_no_single_passage_that_fits() -> None:
 
 def test_an_identifier_of_the_question_answers_nothing_else() -> None:
     """Where the file is mentioned, its author need not be."""
-    mentioned = replace(hit("autocomplete.js is slow", 0.38), score=1.0)
+    mentioned = structs.replace(hit("autocomplete.js is slow", 0.38), score=1.0)
     assert fit([mentioned], "who wrote autocomplete.js?") < CLEAR
 
 

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.fakes.memory import WordsEmbedder
 from tests.workspaces.memory.test_search import Home
@@ -91,8 +91,8 @@ async def test_lines_that_stay_here_do_not_count_in_a_search(home: Home) -> None
     """A model elsewhere may read a search's notice; the owner's status counts them."""
     home.write("MEMORY.md", NOTES["English"])
     home.write("memory/2026-03-01.md", *[f"{NOTES['German']} #house"] * 3)
-    assert "not in English" not in await told(home, access=replace(MAIN, reader=Locality.HERE))
-    assert "mostly German" in await home.index.foreign_notice(replace(MAIN, reader=Locality.HERE))
+    assert "not in English" not in await told(home, access=structs.replace(MAIN, reader=Locality.HERE))
+    assert "mostly German" in await home.index.foreign_notice(structs.replace(MAIN, reader=Locality.HERE))
 
 
 async def test_a_few_foreign_words_are_no_reason(home: Home) -> None:

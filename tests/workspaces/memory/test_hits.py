@@ -1,7 +1,8 @@
 """Search results."""
 
-from dataclasses import replace
 from datetime import date
+
+from msgspec import structs
 
 from workspaces.access import PRIVATE
 from workspaces.memory.hits import Hit, as_shown, each_once
@@ -24,12 +25,12 @@ def test_each_line_is_shown_once() -> None:
         Hit("memory/a.md", line, line, text, "", None, PRIVATE, 0.5, 0.5, 0.5, 0.5, 0.5)
         for line, text in enumerate(("the kite is orange", "moved it to the boot", "dinner with Kolb"), 1)
     )
-    with_next, with_before = replace(kite, after=boot.snippet), replace(boot, before=kite.snippet)
+    with_next, with_before = structs.replace(kite, after=boot.snippet), structs.replace(boot, before=kite.snippet)
     assert [hit.passage for hit in each_once([with_next, dinner, with_before])] == [
         "the kite is orange\nmoved it to the boot",
         "dinner with Kolb",
     ]
     assert [hit.passage for hit in each_once([kite, with_before])] == ["the kite is orange", "moved it to the boot"]
-    assert each_once([with_next, replace(with_before, mark="now")])[1].passage == "moved it to the boot"
-    elsewhere = replace(boot, path="memory/b.md")
+    assert each_once([with_next, structs.replace(with_before, mark="now")])[1].passage == "moved it to the boot"
+    elsewhere = structs.replace(boot, path="memory/b.md")
     assert each_once([with_next, elsewhere]) == [with_next, elsewhere]

@@ -1,10 +1,10 @@
 """Statements about the same thing: the current value stands above the outdated one."""
 
 import time
-from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
+from msgspec import structs
 
 from workspaces.access import PRIVATE
 from workspaces.memory.assembly import assembled
@@ -126,7 +126,7 @@ def test_the_first_of_several_values_stays_above_if_it_is_asked_for(question: st
 def test_the_line_before_tells_what_a_correction_is_about() -> None:
     """ "They took 50, not 45" names neither groomer nor dog; alone it corrects nothing."""
     older, newer = told("dog groomer on 2 april 11:00, 45 eur", score=0.7), told("they took 50, not 45", 9, score=0.2)
-    in_context = replace(newer, before="groomer 11:00, biscuit looks like a lamb")
+    in_context = structs.replace(newer, before="groomer 11:00, biscuit looks like a lamb")
     assert order([older, newer], "what does the dog groomer cost") == [0, 1]
     assert order([older, in_context], "what does the dog groomer cost") == [1, 0]
 

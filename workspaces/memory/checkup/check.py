@@ -1,8 +1,9 @@
 """The check-up itself: all detectors over all entries, and one finding an entry."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
+
+from msgspec import Struct, field
 
 from workspaces.memory.checkup.copies import Instructions, copies
 from workspaces.memory.checkup.doubles import alike, doubles, said_again
@@ -20,8 +21,7 @@ Step = Callable[[], None]
 """Called after each step."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownElsewhere:
+class KnownElsewhere(Struct, frozen=True):
     """Evidence about the notes from instructions and conversations."""
 
     instructions: Instructions
@@ -34,8 +34,7 @@ class KnownElsewhere:
     """Places of the notes that an agent wrote though nobody had said so in that conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedNotes:
+class CheckedNotes(Struct, frozen=True):
     """The outcome of a check-up."""
 
     findings: tuple[NoteFinding, ...]

@@ -1,7 +1,8 @@
 """Notes that were copied from instructions: the agent's own files, skills, the gateway's prompts, orders of jobs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import Hand, NotedEntry, figures_of, plain, stems_of
@@ -23,8 +24,7 @@ _ROLES = frozenset(
 """Words by which a copy speaks of an instruction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """A text that tells the agent how to work."""
 
     name: str

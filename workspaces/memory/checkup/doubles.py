@@ -8,8 +8,9 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
+
+from msgspec import structs
 
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import Hand, NotedEntry
@@ -61,7 +62,7 @@ def said_again(uses: Mapping[str, EntryUse], pairs: Iterable[Pair]) -> dict[str,
         for entry, again in ((one, other), (other, one)):
             if again.since is not None and again.since != entry.since:
                 known = found.get(entry.citation, EntryUse())
-                found[entry.citation] = replace(known, days=known.days | {again.since})
+                found[entry.citation] = structs.replace(known, days=known.days | {again.since})
     return found
 
 

@@ -1,7 +1,8 @@
 """Findings of the check-up: the fault of an entry, and the change that would mend it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from workspaces.memory.checkup.noted import NotedEntry, digest_of
 
@@ -41,8 +42,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NoteFinding:
+class NoteFinding(Struct, frozen=True):
     """A finding about one entry."""
 
     kind: FindingKind

@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
+from msgspec import Struct
+
 from workspaces.access import scope_of
 from workspaces.memory.entry import Document
 from workspaces.memory.text.chunking import entries_of
@@ -44,8 +46,7 @@ class Hand(StrEnum):
     """Imported, from before trailers, or changed while no gateway watched."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineSource:
+class LineSource(Struct, frozen=True):
     """The commit that first wrote a line."""
 
     hand: Hand = Hand.UNKNOWN

@@ -1,8 +1,9 @@
 """Quality of an entry: how stable, specific, confirmed, recent and used it is, and the score that these give."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+from msgspec import Struct
 
 from workspaces.memory.checkup.noted import Hand, NotedEntry
 from workspaces.memory.text.claims import claims_in
@@ -19,8 +20,7 @@ OLD = timedelta(days=180)
 """Age from which a vague note that nobody confirmed or used is worth a look."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryUse:
+class EntryUse(Struct, frozen=True):
     """Uses and repetitions of an entry."""
 
     days: frozenset[date] = frozenset()
@@ -31,8 +31,7 @@ class EntryUse:
     """Day of the latest one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(Struct, frozen=True):
     """The parts of an entry's score, each from 0 to 1."""
 
     stable: float

@@ -8,11 +8,12 @@ import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct, structs
 
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.index.engine import EngineBrokenError, Point, PointId, quantised
@@ -49,8 +50,7 @@ collections are swept after a long time without use.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PutReport:
+class PutReport(Struct, frozen=True):
     """Cost of storing one document."""
 
     entries: int
@@ -136,7 +136,7 @@ class Collection:
                 learned.append(self._learn(slices[place + 1]))
             if self.vectors:
                 yield from self.vectors.arrive(learned[place])
-                learned[place] = replace(learned[place], portions=())  # their vectors are stored
+                learned[place] = structs.replace(learned[place], portions=())  # their vectors are stored
             fresh = self._fresh(some)  # again: it may have changed in between
             yield from self._store([(id_, wanted[id_]) for id_ in fresh])
             stored += len(fresh)

@@ -8,10 +8,10 @@ import sqlite3
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from workspaces.memory.index.embeddings import Embedding
 from workspaces.memory.index.engine import FloatArray
@@ -36,8 +36,7 @@ stored, and those of 30,000 characters are ahead.
 _LARGEST = 127
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredEmbedding:
+class StoredEmbedding(Struct, frozen=True, eq=False):
     """The stored embedding of a text, without its token vectors."""
 
     id: TextId

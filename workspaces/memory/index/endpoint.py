@@ -18,6 +18,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import httpx2
+from msgspec import Struct
 
 from workspaces.memory.index.endpoint_errors import EndpointDownError, EndpointError, EndpointRefusedError
 
@@ -41,8 +42,7 @@ class ProviderAccount:
     """For one attempt during indexing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """Retry policy, and pauses after a failure."""
 
     tries: int = 3

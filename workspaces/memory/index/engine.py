@@ -11,11 +11,11 @@ to run (Qdrant's own IDF differs in its last bit, seen in one of two runs), and 
     EngineAwayError     a server cannot be reached now; nothing is lost
 """
 
-from dataclasses import dataclass
 from datetime import date
 from typing import NewType
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from workspaces.access import Scope
@@ -52,8 +52,7 @@ def quantised(vector: SparseVector) -> SparseVector:
     return SparseVector(vector.indices, [steps[value] for value in vector.values])
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """One entry with its vectors; `dense` is `None` without an embedder."""
 
     id: PointId
@@ -64,8 +63,7 @@ class Point:
     """Shape [dimension], length 1; zeros are nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class DayRange:
+class DayRange(Struct, frozen=True):
     """Both ends are included; `None` is open. An undated entry is outside of every range except the fully open one."""
 
     since: date | None
@@ -76,8 +74,7 @@ class DayRange:
         return is_between(day, self.since, self.until)
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateRequest:
+class CandidateRequest(Struct, frozen=True):
     """One query to the engine: all searches at once, limited to *scopes*."""
 
     scopes: frozenset[Scope] | None
@@ -93,8 +90,7 @@ class CandidateRequest:
     """Candidates per search."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(Struct, frozen=True, eq=False):
     """Entries with the raw parts of their scores, one column per part, each of shape [n].
 
     A part is 0.0 if its search did not return the entry. Columns, because a search handles hundreds of entries and

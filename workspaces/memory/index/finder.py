@@ -1,11 +1,11 @@
 """One search in a collection: query vectors, the engine's candidates, their ranking and score parts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 
 import numpy as np
+from msgspec import Struct, structs
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
@@ -89,8 +89,7 @@ LEAST_LISTED = 0.05
 """Least score of further items of a list, if something fits: they are told in other words than the question's."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(Struct, frozen=True):
     """A search request in the worker; the gateway has turned `Access` into scopes."""
 
     text: str
@@ -134,12 +133,12 @@ class Finder:
             return found[: asked.limit]
         has_days = bool(question_of(asked.text, asked.today).dates)
         for query in () if has_days else self._translation.queries(asked.text, asked.scopes):
-            others = self._best(replace(asked, text=query.text))
+            others = self._best(structs.replace(asked, text=query.text))
             found = with_translated(found, others, query, asked.text, asked.min_score or 0.0)
         if asked_kind(asked.text) is AnswerKind.NAME:
             return found[: asked.limit]
         if other := renamed(asked.text, [read_line(each.entry.text).text for each in found[:DECLARING]]):
-            found = answer_first(in_turn(self._best(replace(asked, text=other)), found), asked.text)
+            found = answer_first(in_turn(self._best(structs.replace(asked, text=other)), found), asked.text)
         return found[: asked.limit]
 
     def _best(self, asked: SearchRequest) -> list[MatchingEntry]:
@@ -170,7 +169,9 @@ class Finder:
         read = self._engine.entries([ids[row] for pair in beside for row in pair if row is not None])
         said = [[None if row is None else read.get(ids[row]) for row in pair] for pair in beside]
         first = [
-            replace(each, before=needed_before(each.entry, before), after=needed_after(after, is_best=not place))
+            structs.replace(
+                each, before=needed_before(each.entry, before), after=needed_after(after, is_best=not place)
+            )
             for place, (each, (before, after)) in enumerate(zip(found, said, strict=False))
         ]
         return [*first, *found[DEPTH:]]
@@ -186,14 +187,14 @@ class Finder:
             later = entries.get(PointId(int(pool.scores.ids[row]))) if row in rows else None
             if later is not None and takes_back(later, each.entry):
                 ordered = [other for other in ordered if other.entry != later]
-                ordered.insert(ordered.index(each), replace(each, entry=later))
+                ordered.insert(ordered.index(each), structs.replace(each, entry=later))
         return ordered
 
     def _candidates(self, request: CandidateRequest, question: ParsedQuery, today: date) -> Ids:
         """Return the candidates of *request*, and those of the days that the question names: words find few of them."""
         spans = [latest(each, today) for each in question.dates]
         ranges = (DayRange(each.first, each.last) for each in spans if (each.last - each.first).days < LONGEST_SPAN)
-        requests = [request, *(replace(request, days=days) for days in islice(ranges, MOST_SPANS))]
+        requests = [request, *(structs.replace(request, days=days) for days in islice(ranges, MOST_SPANS))]
         return distinct(self._engine.find(each) for each in requests)
 
     def request(self, asked: SearchRequest) -> CandidateRequest:
@@ -263,8 +264,7 @@ class Finder:
         return [identifiers_in_text(question, entries[id_].text) for id_ in ids]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Telling:
+class _Telling(Struct, frozen=True, eq=False):
     """Reads ranked entries that pass the threshold, best first, as far as needed."""
 
     engine: HybridEngine
@@ -342,4 +342,4 @@ def _promise(scores: Scores) -> Column:
 
 
 def _decayed(weights: Weights, decay: Decay) -> Weights:
-    return replace(weights, floor=decay.floor, half_life_days=decay.half_life_days)
+    return structs.replace(weights, floor=decay.floor, half_life_days=decay.half_life_days)

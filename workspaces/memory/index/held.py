@@ -2,15 +2,15 @@
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 HELD = "held.json"
 """File in the index's folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldChange:
+class HeldChange(Struct, frozen=True):
     """A change that lost answers in its examination."""
 
     serving: str
@@ -46,7 +46,7 @@ def read_held(folder: Path) -> HeldChange | None:
 
 def write_held(folder: Path, held: HeldChange) -> None:
     """Record *held*."""
-    (folder / HELD).write_text(json.dumps(asdict(held)), "utf-8")
+    (folder / HELD).write_text(json.dumps(structs.asdict(held)), "utf-8")
 
 
 def forget_held(folder: Path) -> None:

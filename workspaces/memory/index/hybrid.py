@@ -4,13 +4,13 @@ It uses an engine through `Shard`, implemented by `edge.py` and others, so that 
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
+from msgspec import Struct, structs
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
@@ -35,8 +35,7 @@ ALWAYS = DayRange(None, None)
 NOTHING: Ids = np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """The points visible to a query."""
 
     scopes: frozenset[Scope] | None
@@ -45,8 +44,7 @@ class Where:
     ids: frozenset[PointId] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VectorQuery:
+class VectorQuery(Struct, frozen=True):
     """The *limit* points whose vector `using` is nearest to `vector`, exactly, best first."""
 
     using: VectorName
@@ -57,8 +55,7 @@ class VectorQuery:
     """Only points with a higher score are returned."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leg:
+class Leg(Struct, frozen=True, eq=False):
     """Points with their scores by one vector, best first; both of shape [n]."""
 
     ids: Ids
@@ -256,7 +253,7 @@ class HybridEngine:
         cut = leg.scores[limit]
         just_below = float(np.nextafter(cut, np.float32(-np.inf)))
         while len(leg.ids) == query.limit and leg.scores[-1] == cut:
-            query = replace(query, limit=MORE * query.limit, above=just_below)
+            query = structs.replace(query, limit=MORE * query.limit, above=just_below)
             [leg] = self._shard.ask([query])
         better = leg.ids[leg.scores > cut]
         tied = self._places.among(leg.ids[leg.scores == cut].tolist())

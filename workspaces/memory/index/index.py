@@ -12,9 +12,10 @@ the two the gateway examines both: a new one that answers less is not taken into
 
 import sqlite3
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from workspaces.memory.index.collection import Collection
 from workspaces.memory.index.edge import EdgeCollections
@@ -35,8 +36,7 @@ CACHED_TEXTS_A_POINT = 3
 CACHED_TEXTS_FLOOR = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Layouts:
+class Layouts(Struct, frozen=True):
     """How notes are cut, and how earlier layouts are read."""
 
     chunking: Chunking = Chunking.ENTRIES
@@ -116,7 +116,7 @@ class Index:
         """Take the change that was held back into use; the index has to be opened anew."""
         self.close()
         if self.held:
-            write_held(self._folder, replace(self.held, is_accepted=True))
+            write_held(self._folder, structs.replace(self.held, is_accepted=True))
 
     @property
     def is_rebuilding(self) -> bool:

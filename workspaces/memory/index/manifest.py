@@ -7,8 +7,9 @@ read when needed: an index that grows takes no memory for it.
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from workspaces.access import Scope
 from workspaces.memory.index.engine import PointId
@@ -36,8 +37,7 @@ _UNKNOWN = ""
 """Stamp and digest of data that needs a new comparison; no real one is empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class PointContent:
+class PointContent(Struct, frozen=True):
     """The manifest's data of a point that is rarely needed."""
 
     digest: bytes

@@ -1,8 +1,9 @@
 """Order of the matches of one search by their texts, and of those of several searches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
+
+from msgspec import Struct, structs
 
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.ranking import FITTING, LEAST
@@ -31,8 +32,7 @@ ANSWERS = {
 """Their additional weight, by what is asked for (docs/measurements/retrieval.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchingEntry:
+class MatchingEntry(Struct, frozen=True):
     """A matching entry, with the parts independent of other entries."""
 
     entry: Entry
@@ -73,7 +73,7 @@ def with_translated(
     They need a score of *least*. If some hold the kind of answer that *question* asks for, the rest is left out.
     """
     certain = 1 - UNSAID * (1 - query.share)
-    scaled = [replace(each, score=certain * each.score) for each in others]
+    scaled = [structs.replace(each, score=certain * each.score) for each in others]
     least = max(least, FITTING)
     fitting = [each for each in scaled if each.score >= least and query.may_say(each.entry.text)]
     kind = asked_kind(question)

@@ -6,12 +6,12 @@ question counts. An entry with an identifier of the question, verbatim, precedes
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct, structs
 
 from workspaces.memory.index.engine import Column, Ids, Scores
 from workspaces.memory.index.settings import GENTLE, Blend
@@ -21,8 +21,7 @@ from workspaces.memory.text.dialogue import EVIDENCE, OWNERS, LineKind, read_lin
 from workspaces.memory.text.tokens import identifiers, identifiers_held, query_terms, stem
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """Weight of each part of a score, fitted on two kinds of talk and rounded (docs/measurements/retrieval.md)."""
 
     keyword: float = 0.0
@@ -88,7 +87,7 @@ KEYWORDS_ALONE = Weights(
 """For an agent without an embedder. Neighbours matter more if little is known of the entry: with the weights above
 LoCoMo's R@10 by keywords is 2.1 points lower, and that without token vectors 0.9.
 """
-WITHOUT_LATE = replace(KEYWORDS_ALONE, keyword=0.2, keyword_context=0.2, dense=0.6)
+WITHOUT_LATE = structs.replace(KEYWORDS_ALONE, keyword=0.2, keyword_context=0.2, dense=0.6)
 """For an embedder without token vectors."""
 WITHOUT_DENSE = Weights(keyword_context=0.3, late=0.4, late_context=0.3, dense=0.0)
 """For missing provider vectors with local token vectors: the other weights in their old proportion."""
@@ -97,12 +96,11 @@ WITHOUT_DENSE = Weights(keyword_context=0.3, late=0.4, late_context=0.3, dense=0
 def blended(blend: Blend) -> Weights:
     """Return the weights of a *blend*: cosine and BM25 alone, and 0 for every other part."""
     own = Weights(keyword=blend.keyword, dense=COSINE_OF_ONE * blend.vector)
-    rest = [each.name for each in fields(Weights) if each.name not in {"keyword", "dense", "floor", "half_life_days"}]
-    return replace(own, **dict.fromkeys(rest, 0.0))
+    rest = set(Weights.__struct_fields__) - {"keyword", "dense", "floor", "half_life_days"}
+    return structs.replace(own, **dict.fromkeys(rest, 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedQuery:
+class ParsedQuery(Struct, frozen=True):
     """A parsed query."""
 
     text: str
@@ -157,8 +155,7 @@ class EntryFacts(Protocol):
     def speaker(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """The candidates of one question: `entries` and `identifiers_in_text` have one item for each row of `scores`."""
 
     scores: Scores
@@ -167,8 +164,7 @@ class Pool:
     """Identifiers of the question contained in each, verbatim."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A candidate with its rank and the parts of its score."""
 
     row: int

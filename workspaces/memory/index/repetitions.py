@@ -1,11 +1,12 @@
 """Repetitions among search results: the same statement twice, one message in two files, an order and its note."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from itertools import chain
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, structs
 
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.order import MatchingEntry
@@ -71,7 +72,7 @@ def without_noted_orders(found: Sequence[MatchingEntry]) -> list[MatchingEntry]:
     for place, turn in enumerate(said):
         notes = (at for at, note in enumerate(said) if turn.is_order and not note.is_order and _is_noted(turn, note))
         stands = next(notes, place)
-        kept.setdefault(stands, replace(found[stands], rank=found[place].rank, subject=found[place].subject))
+        kept.setdefault(stands, structs.replace(found[stands], rank=found[place].rank, subject=found[place].subject))
     return list(kept.values())
 
 
@@ -80,8 +81,7 @@ def _is_noted(order: "_DialogueTurn", note: "_DialogueTurn") -> bool:
     return bool(said) and order.figures <= note.figures and len(order.words & said) >= NOTED * len(said)
 
 
-@dataclass(frozen=True, slots=True)
-class _DialogueTurn:
+class _DialogueTurn(Struct, frozen=True):
     words: frozenset[str]
     figures: frozenset[str]
     moment: str

@@ -9,11 +9,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from workspaces.access import Scope
 from workspaces.memory.entry import cited_path
@@ -46,14 +47,12 @@ STAYS_HERE = "private notes stay on this machine, which has no embedding model o
 Work = Generator[None, None, Frame]
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     index: Index
     used_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Ordering:
+class Ordering(Struct, frozen=True):
     """The order of the entries that a search finds."""
 
     decay: Decay = GENTLE
@@ -236,7 +235,7 @@ class RequestHandler:
 
     def _search(self, index: Index, request: Frame) -> Frame:
         ordering, is_next = self.ordering, request.get("next", False)
-        asked = replace(_parse_request(request), decay=ordering.decay, blend=ordering.blend)
+        asked = structs.replace(_parse_request(request), decay=ordering.decay, blend=ordering.blend)
         collection = index.building if is_next else index.answering
         embedder = index.embedder if is_next else index.answering_embedder
         reader = _reader(embedder, asked.scopes, stays=bool(request["stays"]))
@@ -256,7 +255,7 @@ class RequestHandler:
         reranker = self.ordering.reranker
         if reranker is None or not may_leave(reranker.may_leave, asked.scopes):
             return finder.find(asked), ""
-        found = finder.find(replace(asked, limit=max(asked.limit, reranker.top)))
+        found = finder.find(structs.replace(asked, limit=max(asked.limit, reranker.top)))
         try:
             return reranker.reordered(asked.text, found)[: asked.limit], ""
         except EndpointError as exc:

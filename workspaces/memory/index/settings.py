@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 from annotated_types import Interval, MinLen
+from msgspec import Struct
 
 from workspaces.memory.index.embeddings.settings import Leaves
 
@@ -15,8 +16,7 @@ Cut = Literal["entries", "windows"]
 """Unit of cutting notes (`chunking.Chunking`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decay:
+class Decay(Struct, frozen=True):
     """Decay of a dated entry's score with age; the defaults are measured (docs/measurements/retrieval.md)."""
 
     floor: float = 0.98
@@ -28,8 +28,7 @@ class Decay:
 GENTLE = Decay()
 
 
-@dataclass(frozen=True, slots=True)
-class Blend:
+class Blend(Struct, frozen=True):
     """Two weights in place of the measured ones, as the reference systems have them: 0.7 and 0.3."""
 
     vector: float

@@ -8,7 +8,8 @@ searched scopes are asked, so that no other audience's words show.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from workspaces.access import Scope
 from workspaces.memory.index.embeddings import Vocabulary
@@ -32,8 +33,7 @@ _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(Struct, frozen=True):
     """Corrects queries by the words of the searched scopes."""
 
     words: Rarity

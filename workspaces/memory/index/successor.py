@@ -7,11 +7,11 @@ threshold, chosen on ten talks (docs/measurements/retrieval.md).
 """
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 
 import numpy as np
+from msgspec import Struct, structs
 
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.embeddings import ChangeWeights
@@ -48,8 +48,7 @@ def may_have_changed(question: str, today: date) -> bool:
     return not (is_past or asks_for_several(question) or asks_agent(question) or any(days_named(question, today)))
 
 
-@dataclass(frozen=True, slots=True)
-class Successors:
+class Successors(Struct, frozen=True):
     """Finds the successors of a collection's entries."""
 
     engine: HybridEngine
@@ -80,7 +79,7 @@ class Successors:
         for id_, entry, fit in likely:
             if fit >= _LEAST or _corrects(entry, best.entry):
                 [row] = self.points.among([id_]).values()
-                return _headed(found, replace(best, entry=entry, kind=row.kind, subject=0.0))
+                return _headed(found, structs.replace(best, entry=entry, kind=row.kind, subject=0.0))
         return _raised(found, {read_line(entry.text).text for _, entry, fit in likely if fit >= _LIKELY})
 
     def _fits(self, vectors: Sequence[FloatArray], request: CandidateRequest, later: Ids) -> Column:

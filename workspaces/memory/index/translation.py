@@ -4,9 +4,10 @@ Only the word counts of the searched scopes are asked, so that no other audience
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+
+from msgspec import Struct
 
 from workspaces.access import Scope
 from workspaces.memory.index.rarity import Rarity
@@ -22,8 +23,7 @@ MOST = 2
 """Languages that are searched in; each takes as long as the search itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Translated:
+class Translated(Struct, frozen=True):
     """A query in another language: search terms, in no order."""
 
     language: str
@@ -36,8 +36,7 @@ class Translated:
         return language_of(line) in {self.language, None}
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(Struct, frozen=True):
     """Translates queries by the words of the searched scopes."""
 
     words: Rarity

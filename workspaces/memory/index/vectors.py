@@ -5,9 +5,9 @@ import sys
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
@@ -19,8 +19,7 @@ from workspaces.memory.index.late_interaction import TextId
 from workspaces.memory.text.dialogue import without_time
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EntryVectors:
+class EntryVectors(Struct, frozen=True, eq=False):
     """An entry's stored vectors."""
 
     dense: FloatArray
@@ -45,16 +44,14 @@ PORTIONS_AT_ONCE = 2
 """The next portion starts while the last texts of one use at most one core."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Portion:
+class Portion(Struct, frozen=True, eq=False):
     """Texts being embedded."""
 
     texts: Sequence[str]
     coming: "Future[list[Embedding]]"
 
 
-@dataclass(frozen=True, slots=True)
-class Learning:
+class Learning(Struct, frozen=True):
     """Pending embeddings of a document's texts."""
 
     portions: Sequence[Portion]

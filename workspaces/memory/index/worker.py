@@ -16,8 +16,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from workspaces.memory.index.engine import EngineAwayError
 from workspaces.memory.index.request_handler import CLOSE_AFTER_S, RequestHandler, Work, open_handler
@@ -40,8 +41,7 @@ Send = Callable[[Frame], None]
 GiveBack = Callable[[], float]
 
 
-@dataclass(slots=True)
-class _QueuedCall:
+class _QueuedCall(Struct):
     id: int | None
     """`None`: no answer expected."""
     work: Work

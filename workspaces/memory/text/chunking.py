@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.text.dates import date_in
@@ -53,8 +54,7 @@ class Chunking(StrEnum):
     """Plain windows of 400 tokens, 80 of them shared with the previous window, ignoring structure except headings."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ChunkText:
+class _ChunkText(Struct, frozen=True):
     """A text whose line n is line `line + n` of the document, with its context."""
 
     line: int
@@ -177,7 +177,7 @@ class _Reader:
             self._head, self._has_rows = self._row(token), False
         elif self._head and token.map and token.map[0] != self._head.line and (row := self._row(token)).text:
             self._has_rows = True
-            yield self._finish_passage(replace(row, header=self._head.text))
+            yield self._finish_passage(structs.replace(row, header=self._head.text))
 
     def _row(self, token: Token) -> _ChunkText:
         line = (token.map or [0])[0]
@@ -244,13 +244,15 @@ def _without_comments(text: str) -> str:
 
 def _join_texts(first: _ChunkText, second: _ChunkText) -> _ChunkText:
     gap = max(1, second.line - first.line - first.text.count("\n"))
-    return replace(first, text=first.text + "\n" * gap + second.text)
+    return structs.replace(first, text=first.text + "\n" * gap + second.text)
 
 
 def _turns(passage: _ChunkText) -> Iterator[_ChunkText]:
     lines = passage.text.split("\n")
     if len(lines) > 1 and all(map(is_turn, lines)):
-        yield from (replace(passage, line=passage.line + number, text=line) for number, line in enumerate(lines))
+        yield from (
+            structs.replace(passage, line=passage.line + number, text=line) for number, line in enumerate(lines)
+        )
     else:
         yield passage
 
@@ -272,7 +274,9 @@ def _parts(passage: _ChunkText) -> Iterator[_ChunkText]:
         return
     for start, end in _spans(passage.text):
         part = _trim(
-            replace(passage, line=passage.line + passage.text.count("\n", 0, start), text=passage.text[start:end])
+            structs.replace(
+                passage, line=passage.line + passage.text.count("\n", 0, start), text=passage.text[start:end]
+            )
         )
         if part.text:
             yield part
@@ -281,7 +285,7 @@ def _parts(passage: _ChunkText) -> Iterator[_ChunkText]:
 def _trim(passage: _ChunkText) -> _ChunkText:
     text = passage.text.rstrip()
     blank = len(text) - len(text.lstrip())
-    return replace(passage, line=passage.line + text.count("\n", 0, blank), text=text[blank:])
+    return structs.replace(passage, line=passage.line + text.count("\n", 0, blank), text=text[blank:])
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

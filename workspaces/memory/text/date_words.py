@@ -6,12 +6,12 @@ for dates, and does not know "last weekend" (docs/decisions/0013-dates-in-questi
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class DateWords:
+
+class DateWords(Struct, frozen=True):
     """One language's words, as regular expressions; `{n}` is a number, `{u}` a unit; `; ` parts two forms."""
 
     days: Mapping[str, int]

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
+
+from msgspec import Struct
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
@@ -36,8 +37,7 @@ _HINT = re.compile(r"\d|" + "|".join(_SHORT), re.IGNORECASE)
 """Required by every form; most questions lack it, and this test takes a tenth of matching all forms."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedDate:
+class NamedDate(Struct, frozen=True):
     """A day, a month or a year as far as a text names it; at least one field is set."""
 
     year: int | None = None

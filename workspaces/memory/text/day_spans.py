@@ -5,9 +5,10 @@ Thirteen languages (`date_words.py`); each is tried only on its own script, some
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
+
+from msgspec import Struct
 
 from workspaces.memory.text.date_words import LANGUAGES, DateWords
 from workspaces.memory.text.dates import NamedDate, mentions
@@ -25,8 +26,7 @@ _TOLERANCE = (0, 3, 15, 180, 0)
 """Days on either side of "… ago", by unit: "two weeks ago" is no exact day."""
 
 
-@dataclass(frozen=True, slots=True)
-class DaySpan:
+class DaySpan(Struct, frozen=True):
     """The days from `first` to `last`, both included."""
 
     first: date
@@ -38,8 +38,7 @@ class DaySpan:
         return max(1 - distance / (EDGE_DAYS + 1), 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class DayMention:
+class DayMention(Struct, frozen=True):
     """A date or a span of days, and where a text names it."""
 
     start: int
@@ -149,8 +148,7 @@ def _languages_of(text: str) -> Iterator[str]:
         yield from (name for name in LANGUAGES if name not in {"zh", "ja", "ru", "uk"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Forms:
+class _Forms(Struct, frozen=True):
     """The compiled words of one language."""
 
     days: tuple[tuple[re.Pattern[str], int], ...]

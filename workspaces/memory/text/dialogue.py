@@ -8,10 +8,11 @@ imported and older lines is told by their words.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import IntEnum
 from functools import lru_cache
+
+from msgspec import Struct
 
 from workspaces.memory.text.question_forms import CJK_QUESTION, LOOK_UP, asking
 from workspaces.memory.text.tokens import STOP_WORDS
@@ -63,8 +64,7 @@ TOLD = EVIDENCE - {LineKind.ANSWER}
 """Those of them that are people's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedLine:
+class ParsedLine(Struct, frozen=True):
     text: str
     """Without speaker and time."""
     speaker: str = ""

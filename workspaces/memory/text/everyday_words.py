@@ -6,9 +6,10 @@ things in its language leads to all of them; which of the other languages' words
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from workspaces.memory.text.languages import ENGLISH, language_of, language_told, small_terms
 from workspaces.memory.text.tokens import query_terms, terms
@@ -42,8 +43,7 @@ Phrase = tuple[str, ...]
 """Search terms that stand for one thing together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Things:
+class Things(Struct, frozen=True):
     """A query, as far as it names things of the table."""
 
     language: str

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from workspaces.memory.text.tokens import identifiers, lower_case
 
@@ -62,8 +63,7 @@ class FactKind(StrEnum):
     DECISION = "decision"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A detail that a later question may ask for."""
 
     kind: FactKind

@@ -1,8 +1,9 @@
 """Lines of a file that a new one repeats, or may replace, by rule; and the note that says until when a line held."""
 
 import re
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from workspaces.memory.text.claims import Claim, Relation, claims_in, relation
 from workspaces.memory.text.tokens import query_terms
@@ -11,8 +12,7 @@ _ITEM = re.compile(r"\s*+(?:[-*+]|\d{1,3}[.)])\s++(?P<text>\S.*)")
 _UNTIL = re.compile(r" \(until (?P<day>\d{4}-\d\d-\d\d), now (?P<place>[^()\n]{1,200}#L\d{1,9}(?:-L\d{1,9})?)\)\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownLine:
+class KnownLine(Struct, frozen=True):
     """A list item that speaks of the same thing as a new one."""
 
     number: int

@@ -5,10 +5,11 @@ The average length is a constant: measured on the notes themselves, it would let
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from zlib import crc32
+
+from msgspec import Struct
 
 from workspaces.memory.entry import Entry
 from workspaces.memory.text.tokens import query_terms, terms
@@ -24,8 +25,7 @@ TEXTS_KEPT = 256
 """Texts with cached terms: each text is read again as the context of the next entry, headings with each entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class SparseVector:
+class SparseVector(Struct, frozen=True):
     """Weights by term number; both of equal length, numbers unique."""
 
     indices: Sequence[int]

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from workspaces.memory.text.claim_words import CHANGED, COUNTS, MOVED
 from workspaces.memory.text.facts import SENTENCES_KEPT, FactKind, facts_in, folded, gives_date
@@ -40,8 +41,7 @@ CLOCK = "time"
 """Head of a clock time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A value that a sentence gives."""
 
     kind: FactKind

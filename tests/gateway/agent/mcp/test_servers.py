@@ -6,10 +6,10 @@ import resource
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from gateway.agent.entries import ResultEntry
 from gateway.agent.mcp import server as server_module
@@ -211,9 +211,9 @@ async def test_no_tool_of_a_server_takes_the_place_of_our_own() -> None:
     assert offered.left_out == (
         "'search' would be called memory_search, as a tool of Strandline's own: give the server another name",
     )
-    own = replace(tool(search), spec=ToolSpec("memory_search", "", {}))
+    own = structs.replace(tool(search), spec=ToolSpec("memory_search", "", {}))
     box = Toolbox([own], access())
-    box.add([replace(own, arguments=own.arguments, run=_elsewhere)])
+    box.add([structs.replace(own, arguments=own.arguments, run=_elsewhere)])
     assert (await box.call(call("memory_search", query="the code"))).text == "our own: the code"
 
 

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ResultEntry, Usage
 from gateway.agent.models.image_budget import ImageBudget, shown_pictures
@@ -33,7 +34,7 @@ async def look(picture: Picture) -> str | None:
 def shows(*pictures: Picture, then: tuple[Entry, ...] = ()) -> ModelRequest:
     """A request whose last message came with pictures, after one without."""
     said = replace(user("What is it? [photo: …]"), pictures=pictures)
-    return replace(asks(user("hello"), ReplyEntry("Hi.", (), "home", Usage()), said, *then), look=look)
+    return structs.replace(asks(user("hello"), ReplyEntry("Hi.", (), "home", Usage()), said, *then), look=look)
 
 
 def parts(body: Body) -> object:
@@ -70,7 +71,7 @@ async def test_what_is_said_after_a_picture_has_none(rigs: Rigs) -> None:
 async def test_a_model_that_does_not_see_reads_what_it_always_read(rigs: Rigs, why: str) -> None:
     """As a fallback that takes no pictures does, in the same turn."""
     rig = await rigs.open(steps("What photo?"), vision=why != "blind")
-    request = shows(BOAT) if why == "blind" else replace(shows(BOAT), look=None)
+    request = shows(BOAT) if why == "blind" else structs.replace(shows(BOAT), look=None)
     await rig.ask(request)
     assert parts(rig.stub.bodies[0]) == "What is it? [photo: …]"
 
@@ -125,7 +126,7 @@ async def test_a_request_shows_the_newest_pictures_that_have_room(rigs: Rigs) ->
 
     old = replace(BOAT, path="attachments/old.png", size=2**20)
     newest = replace(user("And this?"), pictures=(SAIL,), joins=True)
-    await rig.ask(replace(shows(old, BOAT, then=(newest,)), look=watched))
+    await rig.ask(structs.replace(shows(old, BOAT, then=(newest,)), look=watched))
     contents = [part for each in rig.stub.bodies[0]["messages"] if each["role"] == "user" for part in each["content"]]
     assert [part["image_url"]["url"] for part in contents if isinstance(part, dict) and "image_url" in part] == [
         SEEN[BOAT.path],
@@ -162,10 +163,10 @@ async def test_requests_wait_for_room_for_their_pictures(rigs: Rigs) -> None:
         order.append("second looks")
         return await look(picture)
 
-    first = asyncio.create_task(rig.ask(replace(shows(BOAT), look=slow)))
+    first = asyncio.create_task(rig.ask(structs.replace(shows(BOAT), look=slow)))
     await at_work.wait()
-    second = asyncio.create_task(rig.ask(replace(shows(SAIL), look=quick)))
-    gives_up = asyncio.create_task(rig.ask(replace(shows(SAIL), look=quick)))
+    second = asyncio.create_task(rig.ask(structs.replace(shows(SAIL), look=quick)))
+    gives_up = asyncio.create_task(rig.ask(structs.replace(shows(SAIL), look=quick)))
     assert (await rig.ask(shows())).text == "A boat."
     gives_up.cancel()
     may_end.set()

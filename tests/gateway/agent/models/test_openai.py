@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, Usage
 from gateway.agent.models.hosted import HostedModel
@@ -54,7 +55,7 @@ def test_what_is_kept_of_a_conversation_changes_no_request(
     prefix_cache = PrefixCache()
     for end in [*ends, *range(len(entries) + 1)]:
         said = [replace(entry) if are_copies else entry for entry in entries[:end]]
-        request = replace(asks(stable="stable"), entries=said)
+        request = structs.replace(asks(stable="stable"), entries=said)
         body = sent(request, prefix_cache)
         assert body == sent(request, PrefixCache())
         assert body["messages"][0] == {"role": "system", "content": "stable"}
@@ -183,5 +184,5 @@ def test_tools_are_told_with_every_request() -> None:
     for _ in range(2):
         (tool,) = sent(asks(), PrefixCache())["tools"]
         assert tool["function"]["parameters"] == SEARCH.parameters
-    (other,) = sent(replace(asks(), tools=(replace(SEARCH, parameters={}),)), PrefixCache())["tools"]
+    (other,) = sent(structs.replace(asks(), tools=(replace(SEARCH, parameters={}),)), PrefixCache())["tools"]
     assert other["function"]["parameters"] == {}

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from gateway.agent.budget import Budgets, CostCause
 from gateway.agent.entries import OFFLINE, ReplyEntry, ToolCall, TurnNoteEntry, Usage, UserEntry
@@ -204,7 +204,7 @@ async def test_neither_request_nor_reply_holds_a_known_secret(store: SqliteStore
     key = "canary-of-models"
     inner = ScriptedModel(says(f"It is {key}.", ToolCall("c", "write_file", f'{{"text": "{key}"}}')))
     said = UserEntry(f"c {key}", START, "", "")
-    request = replace(REQUEST, stable=f"a {key}", entries=[TurnNoteEntry(f"b {key}"), said, *REQUEST.entries])
+    request = structs.replace(REQUEST, stable=f"a {key}", entries=[TurnNoteEntry(f"b {key}"), said, *REQUEST.entries])
     with guarding([key]):
         reply = await PaidModel(inner, agent_budget(store)).reply(request, unheard)
     (sent,) = inner.requests

@@ -1,12 +1,12 @@
 """How functions become tools, and what a model is told when a call goes wrong."""
 
 import json
-from dataclasses import replace
 from datetime import date
 from enum import StrEnum
 from typing import Annotated
 
 import pytest
+from msgspec import structs
 from pydantic import Field
 
 from gateway.agent.entries import ToolAct, ToolCall
@@ -236,7 +236,7 @@ async def test_a_tool_that_may_pass_things_on_is_not_called_after_marked_text() 
         return "sent"
 
     has_read = False
-    box = Toolbox([replace(send, is_here=False), read], MAIN, has_read_house=lambda: has_read)
+    box = Toolbox([structs.replace(send, is_here=False), read], MAIN, has_read_house=lambda: has_read)
     assert (await box.call(ToolCall("c1", "send", '{"text": "a"}'))).text == "sent"
     assert not (await box.call(ToolCall("c2", "read", '{"path": "a"}'))).is_house
     has_read = True

@@ -4,10 +4,10 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from gateway.cli.doctor.servers import MANY_COLLECTIONS, check_servers, redis_findings
 from gateway.config import Config
@@ -114,13 +114,13 @@ SOUND = RedisAbout("7.0.15", False, True, "always", False, "noeviction", 0.0, 0.
     ("found", "level", "says"),
     [
         (SOUND, Level.OK, "Redis 7.0.15"),
-        (replace(SOUND, version="6.2.14"), Level.FAIL, "7.0 or newer"),
-        (replace(SOUND, log_trouble=True), Level.FAIL, "could not write its log"),
-        (replace(SOUND, syncs="everysec"), Level.WARN, "CONFIG SET appendfsync always"),
-        (replace(SOUND, syncs=""), Level.OK, "keeps a log"),
-        (replace(SOUND, memory_share=0.95), Level.WARN, "95% of its memory limit"),
-        (replace(SOUND, ahead_s=-3.2), Level.WARN, "3.2 s behind"),
-        (replace(SOUND, ahead_s=2.5), Level.WARN, "2.5 s ahead of"),
+        (structs.replace(SOUND, version="6.2.14"), Level.FAIL, "7.0 or newer"),
+        (structs.replace(SOUND, log_trouble=True), Level.FAIL, "could not write its log"),
+        (structs.replace(SOUND, syncs="everysec"), Level.WARN, "CONFIG SET appendfsync always"),
+        (structs.replace(SOUND, syncs=""), Level.OK, "keeps a log"),
+        (structs.replace(SOUND, memory_share=0.95), Level.WARN, "95% of its memory limit"),
+        (structs.replace(SOUND, ahead_s=-3.2), Level.WARN, "3.2 s behind"),
+        (structs.replace(SOUND, ahead_s=2.5), Level.WARN, "2.5 s ahead of"),
     ],
 )
 def test_what_a_redis_says_of_itself_is_judged(found: RedisAbout, level: Level, says: str) -> None:

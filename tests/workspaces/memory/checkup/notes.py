@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import date
 from pathlib import PurePosixPath
 
+from msgspec import structs
+
 from workspaces.memory.checkup.noted import Hand, LineSource, NotedEntry, noted_entries
 
 TODAY = date(2026, 11, 1)
@@ -21,7 +23,7 @@ def lasting(*lines: str, source: LineSource = BY_AGENT) -> list[NotedEntry]:
 def of_day(day: str, *lines: str, source: LineSource = BY_AGENT) -> list[NotedEntry]:
     """Return *lines* as notes of *day*, written on that day."""
     text = f"# {day}\n\n" + "".join(f"- 09:{place:02} {line}\n" for place, line in enumerate(lines))
-    return list(sourced(f"memory/{day}.md", text, replace(source, day=date.fromisoformat(day))))
+    return list(sourced(f"memory/{day}.md", text, structs.replace(source, day=date.fromisoformat(day))))
 
 
 def sourced(path: str, text: str, source: LineSource) -> Iterator[NotedEntry]:

@@ -1,8 +1,7 @@
 """Notes that no longer hold."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
 from tests.workspaces.memory.checkup.notes import BY_AGENT, TODAY, lasting, of_day
 from workspaces.memory.checkup.noted import LineSource
@@ -57,4 +56,4 @@ def test_an_earlier_or_another_thing_outdates_nothing() -> None:
         ("2026-04-02", "Owner: the production port is now 5434"),
         ("2026-04-02", "main: the staging port is now 5434"),
     ):
-        assert list(outdated([*note, *of_day(day, line, source=replace(BY_AGENT, turn=""))])) == []
+        assert list(outdated([*note, *of_day(day, line, source=structs.replace(BY_AGENT, turn=""))])) == []

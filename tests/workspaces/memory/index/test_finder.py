@@ -1,11 +1,11 @@
 """Order of the results of one search in a collection."""
 
-from dataclasses import replace
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from workspaces.access import PRIVATE, Scope
 from workspaces.memory.entry import Document
@@ -150,7 +150,7 @@ def test_somebody_is_found_by_another_name_that_a_note_declares(tmp_path: Path) 
 def test_a_line_that_two_queries_find_keeps_its_better_score(tmp_path: Path) -> None:
     """In the place that the first gave it: "what's Rex called" fits "my dog is called Rex" less than the question."""
     asked = matching(tmp_path, "- my dog is called Rex\n- the bins go out on friday\n", "my dog friday")
-    renamed = [replace(each, score=each.score / 2) for each in reversed(asked)]
+    renamed = [structs.replace(each, score=each.score / 2) for each in reversed(asked)]
     assert [each.entry for each in in_turn(renamed, asked)] == [each.entry for each in renamed]
     assert {each.score for each in in_turn(renamed, asked)} == {each.score for each in asked}
 

@@ -1,11 +1,11 @@
 """Changes of the index's layout: a worse one is not taken into use, a good one is, and the owner decides otherwise."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, MAIN
@@ -30,7 +30,7 @@ class Misleading(WordsEmbedder):
 
     def embed_query(self, text: str) -> QueryEmbedding:
         query = super().embed_query("of the and")
-        return replace(query, tokens=np.ascontiguousarray(query.tokens[:1]), piece_ids=query.piece_ids[:1])
+        return structs.replace(query, tokens=np.ascontiguousarray(query.tokens[:1]), piece_ids=query.piece_ids[:1])
 
 
 class House:

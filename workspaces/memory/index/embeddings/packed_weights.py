@@ -10,13 +10,13 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from workspaces.memory.index.embeddings.transformer import DIMENSION, Floats, Ids
 
@@ -34,8 +34,7 @@ _HEADER = struct.Struct("<4sI7ifi")
 _VOCABULARY = struct.Struct("<5iQ")
 
 
-@dataclass(frozen=True, slots=True)
-class PieceScores:
+class PieceScores(Struct, frozen=True):
     """A vocabulary: word pieces by number, and how likely each is."""
 
     pieces: tuple[str, ...]

@@ -12,13 +12,13 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from workspaces.memory.index.embeddings import ChangeWeights, EmbedderUnavailableError, Embedding, QueryEmbedding
 
@@ -82,8 +82,7 @@ class Pieces(ABC):
         return np.asarray(self._meaningful[pieces] == 1, np.bool_)
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """Word pieces around every text of a model."""
 
     before: tuple[tuple[int, ...], tuple[int, ...]]
@@ -141,8 +140,7 @@ class Network:
         return pooled[0], normalised(hidden[0, len(before) : -1])
 
 
-@dataclass(frozen=True, slots=True)
-class TextWindow:
+class TextWindow(Struct, frozen=True):
     """A range of a text processed in one run: pieces *start* to *end*; the token vectors in *kept* count."""
 
     start: int
