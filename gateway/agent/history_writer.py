@@ -258,10 +258,10 @@ class HistoryWriter:
             self._hear(str(exc))
             await self._tell(UNUSABLE)
         repairs = self._history.repairs if self._history else ()
-        for repair in repairs[self._repairs_counted :]:
+        fresh, self._repairs_counted = repairs[self._repairs_counted :], len(repairs)  # before others may run
+        for repair in fresh:
             log.warning("history repaired", reason=repair.reason)
             await self._tell(repair.reason)
-        self._repairs_counted = len(repairs)
         while not self._refused.empty():
             self._refused.get()
             await self._tell(FILES_UNUSABLE)

@@ -35,6 +35,8 @@ class House:
         self.beside = Threads("history")
         self.counts: Counter[str] = Counter()
         self.counted = asyncio.Event()
+        self.may_go_on = asyncio.Event()
+        self.may_go_on.set()
         folder = self.home.workspace.folder
         file_trouble = FileTroubleNotices(AGENT, folder, self.tell, self.home.clock)
         exposed = ExposedTurns(root / "history.git.exposed")
@@ -47,6 +49,7 @@ class House:
     async def count(self, reason: str) -> None:
         self.counts[reason] += 1
         self.counted.set()
+        await self.may_go_on.wait()
 
     async def tell(self, _: str, said: str) -> None:
         await self.told.put(said)
@@ -287,6 +290,22 @@ async def test_a_damaged_history_is_told(house: House) -> None:
     (repair,) = house.history_writer.repairs()
     assert "started anew from the files" in repair
     assert ".damaged-" in repair
+    assert house.counts == {"history_damaged": 1}
+
+
+async def test_damage_that_two_meet_at_once_is_counted_once(house: House) -> None:
+    """The month's maintenance begins with the start, while the store still counts what the start has met."""
+    house.home.open()
+    shutil.rmtree(house.home.git_dir / "objects")
+    house.may_go_on.clear()
+    both = [
+        asyncio.create_task(each)
+        for each in (house.history_writer.begin(), house.history_writer.maintain(lambda: START))
+    ]
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    house.may_go_on.set()
+    await asyncio.gather(*both)
     assert house.counts == {"history_damaged": 1}
 
 
