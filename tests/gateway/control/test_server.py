@@ -342,7 +342,10 @@ async def test_a_gateway_that_is_gone_or_another_is_not_reached(address: str) ->
 async def test_a_port_in_use_is_named(address: str, gateway: FakeOperator) -> None:
     """One line says which setting to change."""
     port = int(address.rpartition(":")[2])
-    with pytest.raises(ConfigError, match=rf"gateway\.port: cannot listen on 127\.0\.0\.1 port {port}: .*in use"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"gateway\.port: cannot listen on 127\.0\.0\.1 port {port}: Address already in use; choose",
+    ):
         async with serving(control_app(gateway, gateway, TOKEN), "127.0.0.1", port):
             pytest.fail("two servers on one port")
 

