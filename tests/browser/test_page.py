@@ -142,7 +142,9 @@ async def test_what_an_answer_holds_can_only_be_read(house: House, page: Page, c
     shown = page.locator("#talk *")
     tags = set(await shown.evaluate_all("elements => elements.map(e => e.tagName.toUpperCase())"))
     assert not tags & {"SCRIPT", "IMG", "SVG", "IFRAME", "STYLE"}
-    attributes = set(await shown.evaluate_all("elements => elements.flatMap(e => e.getAttributeNames())"))
+    names = "elements => elements.flatMap(e => e.getAttributeNames())"
+    assert set(await page.locator("#talk article").evaluate_all(names)) == {"class", "aria-label"}
+    attributes = set(await page.locator("#talk article *").evaluate_all(names))
     assert attributes == {"class", "datetime", "href", "rel", "target"}
     links = await answers(page).locator("a").evaluate_all("links => links.map(a => [a.href, a.rel, a.target])")
     why = [link for link in links if link[0].startswith(f"{house.way.url}/agents/main/memory/why?turn=")]

@@ -32,6 +32,7 @@ function harmless(html) {
 function show(message) {
   const article = document.createElement("article");
   article.className = message.kind;
+  article.ariaLabel = message.kind === "said" ? "You" : agent;
   article.key = `${message.kind} ${message.turn}`;
   article.append(message.html === undefined ? message.text : harmless(message.html));
   const when = new Date(message.at);

@@ -33,6 +33,7 @@ function drafted(html) {
   if (!draft) {
     draft = document.createElement("article");
     draft.className = "draft";
+    draft.ariaLive = "off"; // a screen reader would begin anew at every word; it reads the whole answer
     at("talk").append(draft);
   }
   draft.replaceChildren(harmless(html));
@@ -85,6 +86,7 @@ function mark(agents) {
 /** Show a new message; a reader at the end stays there, and starts a whole answer at its beginning. */
 function add(message) {
   const reads = isAtTheEnd();
+  at("talk").ariaLive = "polite";
   if (document.hidden && message.kind === "answer") unseen += 1;
   entitle();
   const wasRead = dropDraft();
@@ -117,6 +119,7 @@ function listen() {
     const { messages, has_earlier } = JSON.parse(event.data);
     const place = placeOfReading();
     at("talk").replaceChildren();
+    at("talk").ariaLive = "off"; // only new messages are read out
     at("stop").hidden = true;
     fromHistory = new Set(messages.map((each) => `${each.kind} ${each.turn}`));
     if (has_earlier) at("talk").append(earlier());
@@ -347,6 +350,14 @@ at("text").addEventListener("keydown", (event) => {
     event.preventDefault();
     at("say").requestSubmit();
   }
+});
+
+at("menu").addEventListener("keydown", (event) => {
+  const neighbour = { ArrowDown: "nextSibling", ArrowUp: "previousSibling" }[event.key];
+  if (event.key === "Escape") at("menu").hidden = true;
+  else if (!neighbour) return;
+  event.preventDefault();
+  (document.activeElement[neighbour] || at("text")).focus();
 });
 
 /** Open the chat with the agent that the address names, or this tab's latest.

@@ -1,0 +1,42 @@
+"""The page for people who hear it, or who use no pointer."""
+
+from playwright.async_api import Page, expect
+
+from tests.browser.conftest import PATIENCE_MS, House
+from tests.browser.test_page import answers, say
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+async def test_a_screen_reader_reads_each_new_message_once(house: House, page: Page) -> None:
+    """Not the conversation at its start, nor a draft at each of its words; and it names who speaks."""
+    log = page.get_by_role("log")
+    await expect(log).to_have_attribute("aria-live", "off")
+    with house.model.held():
+        await say(page, "a long question")
+        await expect(page.locator("article.draft")).to_contain_text("You said")
+        await expect(page.locator("article.draft")).to_have_attribute("aria-live", "off")
+        await expect(log).to_have_attribute("aria-live", "polite")
+    await expect(page.get_by_role("article", name="You", exact=True)).to_contain_text("a long question")
+    await expect(page.get_by_role("article", name="main", exact=True)).to_contain_text("You said")
+    await page.reload()
+    await expect(answers(page)).to_have_count(1)
+    await expect(log).to_have_attribute("aria-live", "off")
+
+
+async def test_a_command_is_chosen_by_arrow_keys(page: Page) -> None:
+    """Down and up the list, and out of it at its upper end or by Escape, which closes it."""
+    message, menu = page.get_by_label("Message"), page.locator("#menu")
+    await message.fill("/he")
+    await message.press("ArrowDown")
+    await expect(menu.get_by_role("button").nth(0)).to_be_focused()
+    await page.keyboard.press("ArrowDown")
+    await expect(menu.get_by_role("button").nth(1)).to_be_focused()
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("ArrowUp")
+    await expect(message).to_be_focused()
+    await message.press("ArrowDown")
+    await page.keyboard.press("Escape")
+    await expect(menu).to_be_hidden()
+    await expect(message).to_be_focused()
+    await expect(message).to_have_value("/he")
