@@ -5,6 +5,7 @@ from playwright.async_api import Browser, Page, expect
 from gateway.app.app import App
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, in_one_loop, opened
 from tests.browser.test_page import answers, photograph, said, texts
+from tests.browser.test_views import VIEWS
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -88,3 +89,13 @@ async def test_whatever_can_be_pressed_is_large_enough(house: House, phone: Page
     await photograph(phone, "phone")
     small = "all => all.filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).map(e => e.outerHTML)"
     assert await phone.locator("button, a, summary").evaluate_all(small) == []
+
+
+async def test_no_field_is_zoomed_into(house: House, phone: Page) -> None:
+    """An iPhone zooms into a field with letters of less than 16 pixels, and stays there."""
+    small = "all => all.filter(e => parseFloat(getComputedStyle(e).fontSize) < 16).map(e => e.outerHTML)"
+    for view in ("search", "edit", "rooms", "conversations", "settings"):
+        await phone.goto(f"{house.way.url}{VIEWS[view]}")
+        fields = phone.locator("input:not([type=checkbox], [type=hidden]), textarea, select")
+        assert await fields.count(), view
+        assert await fields.evaluate_all(small) == []
