@@ -24,7 +24,7 @@ from gateway.agent.entries import (
     Usage,
     UserEntry,
 )
-from gateway.agent.models.offline_intents import Intent, is_statement, read_intent
+from gateway.agent.models.offline_intents import Intent, is_statement, job_intent, read_intent
 from gateway.agent.models.offline_languages import LANGUAGES
 from gateway.agent.models.offline_quotes import OFFER, as_reminder, say_found, say_noted, say_own_words
 from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
@@ -56,7 +56,7 @@ _NO_TIME = "is not a "
 """Part of the error for words that name no time, or that end like a time zone and are none."""
 _WHEN = "I need a time, as in “remind me tomorrow at 9 to …”: nothing was scheduled."
 _NO_REMINDERS = "I cannot set reminders in this chat."
-_NO_JOBS = "I cannot cancel reminders in this chat: only my owner can, in their own chat with me."
+_NO_JOBS = "Reminders can only be listed and cancelled by my owner, in their own chat with me."
 _DOWN = "The language model gives no answer now, so I can only quote notes."
 
 
@@ -140,6 +140,8 @@ def _reminder(said: str, tools: set[str]) -> str:
 def _intent(said: list[str], last_answer: str, tools: set[str]) -> Intent:
     if (SCHEDULE in tools or NOTIFY not in tools) and request_in(said[-1]) is Request.REMIND:
         return Intent(reminder=said[-1])
+    if intent := job_intent(said[-1]):
+        return intent
     if request_in(said[-1]) is Request.CANCEL:
         return Intent(cancels=True)
     return read_intent(said, was_offered=OFFER in last_answer)
@@ -148,6 +150,8 @@ def _intent(said: list[str], last_answer: str, tools: set[str]) -> Intent:
 def _calls(intent: Intent, tools: set[str]) -> Iterator[ToolCall]:
     if intent.reminder and SCHEDULE in tools:
         yield _call(SCHEDULE, when=intent.reminder, what=f"{REMINDER}{intent.reminder}")
+    if SCHEDULE in tools and (intent.lists_jobs or intent.cancelled_job):
+        yield _call(SCHEDULE, **({"cancel": intent.cancelled_job} if intent.cancelled_job else {}))
     if intent.note and NOTE in tools:
         yield _call(NOTE, text=intent.note)
     if intent.query and SEARCH in tools:
@@ -191,11 +195,17 @@ def _outcome_text(result: ResultEntry, asked: _ToolArguments, said: Sequence[str
         case "add_note":
             return say_noted(asked.text, result.text)
         case "schedule":
-            return result.text
+            return "\n".join(map(_job_line, result.text.splitlines()))
         case "memory_search":
             return say_found(result.text, asked.query, said, may_be_noted=can_note and is_statement(asked.query))
         case _:
             return ""
+
+
+def _job_line(line: str) -> str:
+    """Return a *line* of the result; a job's number as a word, as Markdown would count the lines anew."""
+    number, point, job = line.partition(". ")
+    return f"- job {number}: {job}" if point and number.isdecimal() else line
 
 
 def _failure(result: ResultEntry) -> str:
@@ -215,7 +225,7 @@ def _without_tools(intent: Intent, before: Sequence[str], *, is_known: bool, can
         return _NO_REMINDERS
     if intent.asks_own_words:
         return say_own_words(before)
-    if intent.cancels:
+    if intent.cancels or intent.lists_jobs:
         return "`/cron` lists what is scheduled; `/cron remove` and the number removes one." if can_plan else _NO_JOBS
     if intent.forgets:
         return f"Send `/forget {intent.forgets}`: it removes the note that holds these words, or lists several."

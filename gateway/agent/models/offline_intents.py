@@ -20,6 +20,10 @@ class Intent(Struct, frozen=True):
     """The text of which the owner is to be reminded; its time is in it."""
     cancels: bool = False
     """An order to cancel a reminder: which one, only its number tells."""
+    cancelled_job: int = 0
+    """The number of the job to cancel, if that is named."""
+    lists_jobs: bool = False
+    """A question for the reminders and jobs that are scheduled."""
     wants_help: bool = False
     """A greeting, or a question about the responder itself."""
     is_thanks: bool = False
@@ -74,6 +78,17 @@ _HELP = re.compile(
     r"|how do(?:es)? (?:you|this|it) work|are you (?:there|an? (?:ai|bot|language model|llm)))[\s?!.]*",
     re.IGNORECASE,
 )
+_LISTS_JOBS = re.compile(
+    r"(?:(?:what|which|list|show|show me|do i have|are there)(?: are)?(?: all)?(?: my| the| any)?(?: scheduled| set)? "
+    r"(?:reminders|jobs|alarms)(?: do i have| have i set| are (?:set|scheduled|there))?|what(?: is|['’]s) scheduled"
+    r"|welche erinnerungen (?:habe ich|gibt es)|(?:zeig|zeige)(?: mir)?(?: alle| meine) erinnerungen)[\s?!.]*",
+    re.IGNORECASE,
+)
+_CANCELS_JOB = re.compile(
+    r"(?:please )?(?:cancel|delete|remove|stop|lösche|streiche) (?:the )?(?:job|reminder|erinnerung) "
+    r"(?:number |no\. |nr\. |#)?(?P<number>\d{1,6})(?: please)?[\s.!]*",
+    re.IGNORECASE,
+)
 _FOLLOW_UP = re.compile(r"(?:and|but|what about|how about|so|then|or)\b", re.IGNORECASE)
 _PRONOUN = re.compile(
     r"\b(?:it|its|that|this|those|these|they|them|their|he|him|his|she|her|then|one"
@@ -123,6 +138,14 @@ def _question_intent(text: str, quoted: str, before: Sequence[str]) -> Intent:
     if topic_asked == "":
         return Intent(asks_own_words=True)
     return Intent(query=_query(topic_asked or text, quoted, before))
+
+
+def job_intent(text: str) -> Intent | None:
+    """Return the intent of a question for the scheduled jobs, or of an order to cancel one by its number."""
+    text = _MENTION.sub("", text).strip()
+    if found := _CANCELS_JOB.fullmatch(text):
+        return Intent(cancels=True, cancelled_job=int(found["number"]))
+    return Intent(lists_jobs=True) if _LISTS_JOBS.fullmatch(text) else None
 
 
 def only_forgets(text: str) -> bool:

@@ -330,7 +330,7 @@ async def test_the_offline_responder_offers_only_what_is_possible_there(tmp_path
             "I cannot set reminders in this chat.\n\n"
             f"{LEAD}✗ no reminder was scheduled: only my owner can do that, in their own chat with me"
         )
-        assert answers[3].startswith("I cannot cancel reminders in this chat: only my owner can")
+        assert answers[3].startswith("Reminders can only be listed and cancelled by my owner, in their own chat")
         offered = "\n".join([answers[0], *answers[2:]])
         assert not [each for each in ("remind me", "strandline", "/cron", "Noted") if each in offered]
 
@@ -343,3 +343,18 @@ async def test_the_offline_responder_tells_the_owner_how_to_connect_a_model(tmp_
         assert "remind me tomorrow at 9" in hello
         assert "`strandline connect model`" in hello
         assert (await house.says("cancel the reminder about Ann")).startswith("`/cron` lists")
+
+
+@pytest.mark.parametrize(
+    "listing", ["what reminders do I have?", "List my reminders", "show me all jobs.", "What's scheduled?"]
+)
+async def test_the_offline_responder_lists_jobs_and_cancels_one_by_its_number(tmp_path: Path, listing: str) -> None:
+    """In the owner's own chat; a number that is no job's is said."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, OfflineModel()
+        await house.says("remind me tomorrow at 9:30 to call Ann")
+        assert "- job 1: at 2026-03-02 09:30: remind me tomorrow at 9:30 to call Ann; next" in await house.says(listing)
+        assert "there is no job 7" in await house.says("cancel job 7")
+        assert (await house.says("please cancel reminder 1")).startswith("Job 1 has been removed.")
+        assert (await house.says(listing)).startswith("No jobs are scheduled.")
+        assert not (await house.says(listing, OWNER_IN_GROUP)).startswith("No jobs")
