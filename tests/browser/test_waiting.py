@@ -48,6 +48,7 @@ async def test_a_change_that_waits_is_decided_in_the_chat(
         await page.reload()
         await expect(requests).to_have_count(2)
         await expect(requests.first).to_contain_text("+# calm")
+        await expect(requests.get_by_role("link", name="Why?")).to_have_count(0)
         await approve.first.click()
         await expect(answers(page).last).to_contain_text("skills/calm/SKILL.md written, as approved in #1.")
         await refuse.last.click()

@@ -55,7 +55,8 @@ function show(message) {
   }
   const foot = document.createElement("footer");
   foot.append(time);
-  if (message.html !== undefined) foot.append(copier(message.text), anchor("Why?", `why?turn=${encodeURIComponent(message.turn)}`));
+  if (message.html !== undefined) foot.append(copier(message.text));
+  if (message.html !== undefined && !message.turn.startsWith("notice:")) foot.append(anchor("Why?", `why?turn=${encodeURIComponent(message.turn)}`));
   if (message.sources?.length) foot.append(sources(message.sources));
   article.append(foot);
   at("talk").append(article);
