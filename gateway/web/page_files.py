@@ -24,6 +24,8 @@ from workspaces.secrets import redact_bytes
 
 FILES_AT_MOST = 50
 """Files of one message; `attachments.per_message` is the owner's own limit."""
+LONGEST_SHOWN = 200_000
+"""Bytes of a text that is shown in the browser; a longer one is saved. Our choice."""
 
 
 class FileBody(BaseModel):
@@ -59,29 +61,31 @@ class LinkedFiles:
         return [self.frame.get("/agents/{agent}/work/file", self.file)]
 
     async def file(self, request: Request) -> Response:
-        """Send a file as it is now: a picture and a text to be seen in the browser, any other to be saved."""
+        """Show a file as it is now, if it is a text or a picture and is not asked for to be saved; send any other.
+
+        It may be anybody's: a browser gets it as nothing else, and never as a page with scripts.
+        """
         agent = self.agents[AgentId(self.frame.agent(request))]
-        path = clean_path(request.query_params.get("path", ""))
+        path, is_saved = clean_path(request.query_params.get("path", "")), "save" in request.query_params
         content = await agent.run(_whole, agent.workspace.pieces(path, terminal_access(agent.id), LARGEST))
-        mime = safe_type(content)
-        how = "inline" if mime else "attachment"
+        text = None if is_saved else readable_text(content)
+        if text is not None:
+            return await self.frame.show(request, "work_file.html", {"tab": "", "path": str(path), "text": text})
+        facts = None if is_saved else picture_facts(content)
+        how, mime = ("inline", facts.mime) if facts else ("attachment", "application/octet-stream")
         headers = {"content-disposition": f"{how}; filename*=utf-8''{quote(path.name)}"}
-        return Response(content, media_type=mime or "application/octet-stream", headers=headers)
+        return Response(content, media_type=mime, headers=headers)
 
 
 def _whole(pieces: Iterable[bytes]) -> bytes:
     return redact_bytes(b"".join(pieces))
 
 
-def safe_type(content: bytes) -> str:
-    """Return the type as which a browser may show *content*, which may be anybody's: never as a page with scripts.
-
-    Empty if it can only be saved. Pure.
-    """
-    if facts := picture_facts(content):
-        return facts.mime
+def readable_text(content: bytes) -> str | None:
+    """Return *content* as a text to be read on a page; `None` if it is none, or too long for that. Pure."""
+    if len(content) > LONGEST_SHOWN or b"\0" in content:
+        return None
     try:
-        text = content.decode()
+        return content.decode()
     except UnicodeDecodeError:
-        return ""
-    return "" if "\0" in text else "text/plain; charset=utf-8"
+        return None

@@ -100,9 +100,13 @@ async def test_files_of_an_agent_are_opened_or_saved(
             async with page.expect_popup() as opening:
                 await links.nth(number).click()
             tab = await opening.value
-            await expect(tab.locator("body")).to_have_text(shown)
+            await expect(tab.locator("pre")).to_have_text([shown] if shown else [])
             assert await tab.title() != "stolen"
-            assert await tab.locator("img").count() == (not shown)
+            assert await tab.locator("body > img").count() == (not shown)
+            if shown:
+                async with tab.expect_download() as saving:
+                    await tab.get_by_role("link", name="Save").click()
+                assert (await (await saving.value).path()).read_text() == shown
         async with page.expect_download() as saving:
             await links.nth(3).click()
         saved = await saving.value
