@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 import itertools
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -41,6 +42,13 @@ class MemoryUnavailableError(UnusableError):
     """Memory cannot be searched or indexed now."""
 
     told_to_others = "the notes cannot be searched now"
+
+
+_DEATHS: Mapping[int | None, str] = {
+    -signal.SIGBUS: "the disk that holds the index is full, or fails",
+    -signal.SIGKILL: "it was killed, perhaps by the system for lack of memory",
+}
+"""What a signal that ended the worker means; it maps files of the index, which a full disk cannot hold."""
 
 
 class WorkerDiedError(MemoryUnavailableError):
@@ -248,15 +256,17 @@ class _Process(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self._ended.set()
+        status = self._transport.get_returncode() if self._transport is not None else None
         if self._transport is not None:
             self._transport.close()
         for replies in self._waiting.values():
-            replies.put_nowait({"died": True})
+            replies.put_nowait({"died": status})
 
 
 def _result(reply: Frame) -> Frame:
     if "died" in reply:
-        raise WorkerDiedError("the memory worker ended before it answered")
+        why = _DEATHS.get(reply["died"], "")
+        raise WorkerDiedError(f"the memory worker ended before it answered{why and f': {why}'}")
     if "failed" in reply:
         raise MemoryUnavailableError(f"memory failed: {reply['failed']}")
     done: Frame = reply["done"]

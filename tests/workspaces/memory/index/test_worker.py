@@ -281,7 +281,7 @@ class Fragile(WorkerSettings):
 
             def dies(self, request):
                 if "deadly" in str(request["document"]):
-                    os.kill(os.getpid(), signal.SIGKILL)
+                    os.kill(os.getpid(), signal.SIGBUS if "full disk" in str(request["document"]) else signal.SIGKILL)
                 return put(self, request)
 
             request_handler.RequestHandler.put = dies
@@ -314,15 +314,18 @@ async def test_a_file_that_kills_the_worker_is_left_out(tmp_path: Path) -> None:
         assert dict((await sync.bring_up_to_date()).skipped) == {}
 
 
-async def test_a_worker_that_dies_on_everything_is_not_the_files_fault(tmp_path: Path) -> None:
-    """A broken installation is told as such after a few files, and no file is left out for it."""
+@pytest.mark.parametrize(
+    ("note", "why"), [("a deadly note", "killed, perhaps by"), ("a deadly note on a full disk", "the index is full")]
+)
+async def test_a_worker_that_dies_on_everything_is_not_the_files_fault(tmp_path: Path, note: str, why: str) -> None:
+    """A broken installation or a full disk is told as such after a few files, and no file is left out for it."""
     notes = tmp_path / "workspace"
     (notes / "memory").mkdir(parents=True)
     for day in range(1, 9):
-        (notes / f"memory/2026-03-0{day}.md").write_text("- a deadly note\n")
+        (notes / f"memory/2026-03-0{day}.md").write_text(f"- {note}\n")
     async with WorkerClient(Fragile(embedder="none")) as worker:
         sync = Sync(tmp_path / "index", [WorkspaceNotes(Folder(notes), lambda: 2**62)], worker, run_here)
-        with pytest.raises(WorkerDiedError):
+        with pytest.raises(WorkerDiedError, match=why):
             await sync.bring_up_to_date()
         assert worker.starts <= 12
         assert sync.skipped == {}
