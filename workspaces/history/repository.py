@@ -84,9 +84,10 @@ class Repository:
 
     def unlock(self) -> int:
         """Remove git locks left by a crash and return their number; the caller holds ours."""
-        left = [lock for pattern in _LOCKS for lock in self.path.glob(pattern)]
-        for lock in left:
-            lock.unlink(missing_ok=True)
+        with _translated_errors(self.path):
+            left = [lock for pattern in _LOCKS for lock in self.path.glob(pattern)]
+            for lock in left:
+                lock.unlink(missing_ok=True)
         return len(left)
 
     def create(self, now: datetime) -> None:
@@ -102,10 +103,10 @@ class Repository:
 
     def is_ours(self) -> bool:
         """Tell whether `create` made this repository for this agent. Raises if that is unknown: no permission."""
-        if self.path.is_symlink() or (self.path / "objects/info/alternates").exists():
-            return False
         config = self.path / "config"
         try:
+            if self.path.is_symlink() or (self.path / "objects/info/alternates").exists():
+                return False
             config.read_bytes()
             settings = pygit2.Config(str(config))
             return _AGENT in settings and settings[_AGENT] == self._agent

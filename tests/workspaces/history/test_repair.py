@@ -1,5 +1,6 @@
 """A history that a crash, a failing disk or a stranger left unusable is mended, and no file is lost."""
 
+import errno
 import json
 import resource
 import shutil
@@ -288,6 +289,21 @@ def files_end_at(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("name", ["exists", "glob"])
+def test_a_history_without_permission_is_no_damage(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """It cannot be used now, which ends no gateway, and nothing is set aside."""
+    home.open()
+
+    def fail(path: Path, *_: object) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, name, fail)
+        with pytest.raises(HistoryUnusableError, match="Permission denied"):
+            home.open()
+    assert home.open().repairs == ()
 
 
 def test_a_full_disk_is_no_damage(home: Home) -> None:
