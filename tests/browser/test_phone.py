@@ -1,6 +1,6 @@
 """The page on a phone: a narrow screen, touched, with a keyboard that covers half of it."""
 
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Dialog, Page, expect
 
 from gateway.app.app import App
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, in_one_loop, opened
@@ -99,3 +99,32 @@ async def test_no_field_is_zoomed_into(house: House, phone: Page) -> None:
         fields = phone.locator("input:not([type=checkbox], [type=hidden]), textarea, select")
         assert await fields.count(), view
         assert await fields.evaluate_all(small) == []
+
+
+async def test_a_finger_that_slips_ends_nothing(house: House, phone: Page) -> None:
+    """Signing out needs a new code, from the computer at home: a dialog asks before it, and before the end of a
+    conversation; a view has no such button.
+    """
+    await send(phone, "hello")
+    await expect(answers(phone)).to_have_count(1)
+    asked: list[str] = []
+
+    async def refuse(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        await dialog.dismiss()
+
+    phone.on("dialog", refuse)
+    new, out = phone.get_by_role("button", name="New conversation"), phone.get_by_role("button", name="Sign out")
+    await new.tap()
+    await out.tap()
+    assert ["conversation" in each for each in asked] == [True, False]
+    await phone.goto(f"{house.way.url}{VIEWS['memory']}")
+    await expect(out).to_be_hidden()
+    await phone.goto(house.way.url)
+    await expect(answers(phone)).to_have_count(1)
+    phone.remove_listener("dialog", refuse)
+    phone.on("dialog", lambda dialog: dialog.accept())
+    await new.tap()
+    await expect(answers(phone)).to_have_count(2)
+    await out.tap()
+    await expect(phone.get_by_label("Code")).to_be_visible()

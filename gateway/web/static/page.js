@@ -213,7 +213,13 @@ at("sign-in").addEventListener("submit", async (event) => {
   if (!at("refusal").textContent) enter();
 });
 
+/** Ask before what a finger that slips would do; a mouse is exact. */
+function isMeant(question) {
+  return !touch.matches || confirm(question);
+}
+
 at("sign-out").addEventListener("click", async () => {
+  if (!isMeant("Sign out? To sign in again you need a new code.")) return;
   await post("/sign-out", {});
   sessionStorage.clear();
   at("text").value = shown = agent = "";
@@ -314,7 +320,9 @@ at("text").addEventListener("paste", (event) => {
   attach([...files, ...event.clipboardData.files]);
 });
 at("stop").addEventListener("click", () => order("/stop"));
-at("new").addEventListener("click", () => order("/new"));
+at("new").addEventListener("click", () => {
+  if (isMeant("End this conversation? What you told it stays in memory.")) order("/new");
+});
 
 at("say").addEventListener("submit", async (event) => {
   event.preventDefault();
