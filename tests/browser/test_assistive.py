@@ -3,7 +3,7 @@
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import PATIENCE_MS, House
-from tests.browser.test_page import answers, say
+from tests.browser.test_page import WIDE, answers, say
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -22,6 +22,17 @@ async def test_a_screen_reader_reads_each_new_message_once(house: House, page: P
     await page.reload()
     await expect(answers(page)).to_have_count(1)
     await expect(log).to_have_attribute("aria-live", "off")
+
+
+async def test_what_scrolls_within_an_answer_is_scrolled_by_keys(house: House, page: Page) -> None:
+    """A wide table and long code can be reached; a narrow one is no stop on the way."""
+    house.model.says = [WIDE, "| one |\n|---|\n| two |\n\n```\nshort\n```"]
+    await say(page, "wide")
+    await say(page, "narrow")
+    await expect(answers(page)).to_have_count(2)
+    for tag in ("table", "pre"):
+        await expect(answers(page).nth(0).locator(tag)).to_have_attribute("tabindex", "0")
+        await expect(answers(page).nth(1).locator(tag)).not_to_have_attribute("tabindex", "0")
 
 
 async def test_a_command_is_chosen_by_arrow_keys(page: Page) -> None:

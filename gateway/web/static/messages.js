@@ -60,6 +60,7 @@ function show(message) {
   if (message.sources?.length) foot.append(sources(message.sources));
   article.append(foot);
   at("talk").append(article);
+  for (const wide of article.querySelectorAll("table, pre")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0; // for arrow keys
   return article;
 }
 
