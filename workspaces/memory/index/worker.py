@@ -142,11 +142,16 @@ class Loop:
         return False
 
     def _explain(self, job: _QueuedCall, exc: Exception) -> str:
-        """Log why *job* failed: an error of ours with its traceback, a full disk in a line and seldom. Return it."""
-        if not any(each in str(exc) for each in _FULL_DISK):
+        """Log why *job* failed: an error of ours with its traceback, the disk's in a line and seldom. Return it."""
+        if any(each in str(exc) for each in _FULL_DISK):
+            told = (
+                f"the disk that holds {job.folder or 'the index'} is full; free some space and it continues by itself"
+            )
+        elif isinstance(exc, OSError) and exc.filename:
+            told = f"{exc.filename} cannot be used ({exc.strerror}); check the path, its owner and its permissions"
+        else:
             _log.error("a memory request failed", exc_info=exc)
             return f"{type(exc).__name__}: {exc}"
-        told = f"the disk that holds {job.folder or 'the index'} is full; free some space and it continues by itself"
         if self._clock() >= self._told_full_at + FULL_DISK_EVERY_S:
             self._told_full_at = self._clock()
             _log.error("new and changed notes are not indexed: %s", told)

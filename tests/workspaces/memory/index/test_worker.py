@@ -103,6 +103,18 @@ async def test_a_killed_worker_is_replaced_and_the_request_repeated(worker: Work
     assert await _texts(worker, tmp_path, "tea") == ["likes tea"]
 
 
+async def test_an_index_without_a_folder_is_a_sentence(
+    worker: WorkerClient, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As without permission: file and remedy, and no traceback in the log."""
+    in_the_way = tmp_path / "index"
+    in_the_way.write_text("")
+    for _ in range(2):
+        with pytest.raises(MemoryUnavailableError, match=r"index cannot be used .*; check the path, its owner"):
+            await worker.call("stamps", in_the_way, {})
+    assert "Traceback" not in capfd.readouterr().err
+
+
 async def test_a_request_that_fails_leaves_the_worker_alive(worker: WorkerClient, tmp_path: Path) -> None:
     """A broken request gets a reason; the next one is served by the same process."""
     with pytest.raises(MemoryUnavailableError, match="KeyError"):
