@@ -56,8 +56,7 @@ def _lines(state: Status, address: str | None, fault: str, start: str) -> Iterat
 def _waiting(state: Status) -> Iterator[str]:
     known = ""
     if state.store_trouble:
-        away = timedelta(seconds=int(state.store_away_s))
-        yield f"store     unavailable for {away}: {state.store_trouble}"
+        yield f"store     {state.store_away}"
         yield "          messages wait at their platforms until it is back"
         known = ", as far as this gateway knows"
     if not (state.store_trouble and state.standby):

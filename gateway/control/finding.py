@@ -39,7 +39,7 @@ def findings_of(state: Status, probed: ProbeAnswer = _NOT_PROBED) -> Iterator[Fi
     for each in state.waits_for:
         yield Finding("waiting", Level.WARN, each)
     if state.store_trouble:
-        yield Finding("store", Level.WARN, f"unavailable for {state.store_away_s:.0f} s: {state.store_trouble}")
+        yield Finding("store", Level.WARN, state.store_away)
     if state.outbox_dead:
         yield Finding(
             "outbox",

@@ -26,7 +26,7 @@ def _lines(state: Status) -> Iterator[str]:
         yield f"- channel `{channel.channel}.{channel.account}`: {channel.state}{reason}"
         yield from (f"  - {note}" for note in channel.notes)
     if state.store_trouble:
-        yield f"- no store for {timedelta(seconds=int(state.store_away_s))}: {state.store_trouble}"
+        yield f"- store {state.store_away}"
     # The requesting message is among the waiting ones.
     waiting = max(state.inbox_waiting - 1, 0)
     yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from gateway.automation.heartbeat_state import HeartbeatStatus
@@ -151,7 +151,13 @@ class Status:
     store_trouble: str = ""
     """The reason that the state cannot be read now; waiting messages are then those that this gateway knows of."""
     store_away_s: float = 0
-    """Duration of that fault."""
+    """Duration of that fault; 0 if it is not known, as with a full disk."""
+
+    @property
+    def store_away(self) -> str:
+        """Duration of the store's fault in words, and its reason."""
+        since = f" for {timedelta(seconds=int(self.store_away_s))}" if self.store_away_s else ""
+        return f"unavailable{since}: {self.store_trouble}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ async def test_status_does_not_wait_for_a_store_that_does_not_answer(tmp_path: P
         silent: Any = SilentStore(known)
         state = await structs.replace(app.parts.status, store=silent, store_answers_s=0.1).status(StatusOrder())
     assert (state.store_trouble, state.store_away_s) == (("it is gone", 60) if known else ("it does not answer", 0))
+    told = "unavailable for 0:01:00: it is gone" if known else "unavailable: it does not answer"
+    assert told in brief(state)
     assert [agent.agent for agent in state.agents] == ["main"]
 
 
