@@ -4,6 +4,7 @@ from playwright.async_api import Page, expect
 
 from tests.browser.conftest import PATIENCE_MS, House
 from tests.browser.test_page import WIDE, answers, say
+from tests.browser.test_views import AXE, SCHEMES, faults
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -33,6 +34,20 @@ async def test_what_scrolls_within_an_answer_is_scrolled_by_keys(house: House, p
     for tag in ("table", "pre"):
         await expect(answers(page).nth(0).locator(tag)).to_have_attribute("tabindex", "0")
         await expect(answers(page).nth(1).locator(tag)).not_to_have_attribute("tabindex", "0")
+
+
+async def test_the_chat_is_accessible(house: House, page: Page) -> None:
+    """It has one main region, and axe finds nothing: with an answer that scrolls, with commands on offer, at night."""
+    house.model.says = [WIDE]
+    await say(page, "remember that the cabin wifi is trout-77")
+    await expect(answers(page)).to_have_count(1)
+    await expect(page.get_by_role("main")).to_have_count(1)
+    await page.get_by_label("Message").fill("/")
+    if AXE.exists():  # `make oracles` gets it
+        await page.evaluate(AXE.read_text("utf-8"))
+    for scheme in SCHEMES:
+        await page.emulate_media(color_scheme=scheme)
+        assert await faults(page, scheme) == []
 
 
 async def test_a_command_is_chosen_by_arrow_keys(page: Page) -> None:
