@@ -136,6 +136,28 @@ async def test_the_title_counts_what_came_while_nobody_looked(gateway: App, page
     await expect(page).to_have_title("main · Strandline")
 
 
+async def test_the_title_counts_what_came_while_the_gateway_started_anew(
+    house: House, context: BrowserContext, complaints: Complaints
+) -> None:
+    """The conversation is drawn again, and what is new in it counts: all else was seen."""
+    complaints.bears_breaks = True
+    async with house.open():
+        page = await opened(house, context, complaints)
+        await page.get_by_label("Code").fill(await house.code())
+        await page.get_by_label("Code").press("Enter")
+        await say(page, "seen")
+        await expect(answers(page)).to_have_count(1)
+        await page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
+    house.way.drop()
+    async with house.open():
+        port, house.way.target = house.way.target, None
+        house.way.drop()
+        await house.say_at_the_terminal("not seen")
+        house.way.target = port
+        await expect(answers(page)).to_have_count(2)
+        await expect(page).to_have_title("(1) main · Strandline")
+
+
 async def test_an_agent_whose_answer_waits_is_marked(house: House, page: Page) -> None:
     """At its name and in the title, also after a reload, until its chat is opened."""
     with house.model.held():

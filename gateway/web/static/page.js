@@ -117,13 +117,16 @@ function listen() {
   };
   events.addEventListener("history", (event) => {
     const { messages, has_earlier } = JSON.parse(event.data);
-    const place = placeOfReading();
+    const [place, before] = [placeOfReading(), new Set([...at("talk").children].map((each) => each.key))];
     at("talk").replaceChildren();
     at("talk").ariaLive = "off"; // only new messages are read out
     at("stop").hidden = true;
     fromHistory = new Set(messages.map((each) => `${each.kind} ${each.turn}`));
     if (has_earlier) at("talk").append(earlier());
     messages.forEach(show);
+    const isNew = ({ kind, turn }) => kind === "answer" && !before.has(`answer ${turn}`);
+    if (document.hidden && before.size) unseen += messages.filter(isNew).length; // the gateway was started anew
+    entitle();
     readOn(place);
   });
   for (const kind of ["said", "answer"]) {
