@@ -5,8 +5,10 @@ import re
 from gateway.control.cron_wire import CronOrder
 from gateway.control.stream_wire import ChatOrder
 from gateway.stores.rows import Proposal
+from gateway.web.page_files import LONGEST_SHOWN
+from tests.fakes.pictures import png
 from tests.gateway.web.browsing import Browser
-from tests.gateway.web.house import House
+from tests.gateway.web.house import OWNER_TOKEN, House
 from tests.gateway.web.test_memory_pages import look, put, send, workspace
 from workspaces.access import AgentId
 
@@ -96,3 +98,21 @@ async def test_the_overview_and_the_health_show_what_status_and_doctor_know(hous
     assert "No change of the index was held back." in (await send(browser, "/work/health", act="accept")).text
     assert (await send(browser, "/work/health", act="reboot")).status_code == 400
     assert (await send(browser, "/work/quarantine", id="1", act="drop")).status_code == 400
+
+
+async def test_a_linked_file_is_a_text_a_picture_or_saved(house: House, browser: Browser) -> None:
+    """By its content alone; nothing outside the workspace is within reach, and a secret in it is not shown."""
+    (workspace(house) / "page.html").write_bytes(f"<script>1</script> {OWNER_TOKEN}".encode())
+    (workspace(house) / "boat.txt").write_bytes(png(2, 2))
+    (workspace(house) / "long.md").write_bytes(b"x" * (LONGEST_SHOWN + 1))
+    (workspace(house) / "link").symlink_to(workspace(house).parent.parent.parent / "config.toml")
+    page = await look(browser, "/work/file", path="page.html")
+    assert "&lt;script&gt;1&lt;/script&gt;" in page
+    assert OWNER_TOKEN not in page
+    expected = {"boat.txt": ("inline", "image/png"), "long.md": ("attachment", "application/octet-stream")}
+    for name, (how, mime) in expected.items():
+        sent = await browser.http.get("/agents/main/work/file", params={"path": name})
+        assert sent.headers["content-disposition"] == f"{how}; filename*=utf-8''{name}"
+        assert (sent.headers["content-type"], sent.headers["x-content-type-options"]) == (mime, "nosniff")
+    for name in ("../state.db", "/etc/passwd", "link", ".git/config", "memory", "none.md", ""):
+        assert (await browser.http.get("/agents/main/work/file", params={"path": name})).status_code == 400, name
