@@ -11,6 +11,7 @@ from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryFile, HistoryOrder
 from gateway.errors import StrandlineError
 from workspaces.access import Access, Grant
+from workspaces.errors import NotTextError
 from workspaces.history import OWNERS_COMMANDS, Commit, Diff, FileWriting, History, LogQuery, Origin, Topic
 from workspaces.paths import clean_path
 from workspaces.workspace import Workspace
@@ -60,7 +61,10 @@ def _diff(history: History, order: HistoryOrder, access: Access) -> HistoryAnswe
 
 def _restore(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
     revision, path = _required(order.revision, "a revision"), _required(order.path, "a path")
-    restored = history.restore(revision, path, access, Origin(OWNERS_COMMANDS, undoes=revision))
+    try:
+        restored = history.restore(revision, path, access, Origin(OWNERS_COMMANDS, undoes=revision))
+    except NotTextError as exc:
+        raise StrandlineError(f"{exc}, which no version keeps; move the file away, then restore it again") from exc
     done = f"is again as it was at {revision}" if restored.changed else "already has that content; nothing was written"
     return HistoryAnswer(outcome=f"{restored.file.path} {done}")
 

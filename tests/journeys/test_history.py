@@ -56,6 +56,9 @@ async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
         with pytest.raises(NoSuchRevisionError):
             await app.operator.ask(HistoryOrder("show", revision="0123456789"))
         assert (await app.operator.ask(StatusOrder())).repairs == ()
+        (home.agent("main").workspace / "MEMORY.md").write_bytes(b"- not\0text\n")
+        with pytest.raises(StrandlineError, match=r"MEMORY\.md is not text.*move the file away, then restore it again"):
+            await app.operator.ask(HistoryOrder("restore", path="MEMORY.md", revision=first.revision))
 
 
 @pytest.mark.parametrize("act", ["restore", "revert"])

@@ -124,7 +124,9 @@ def _text(data: bytes) -> str:
     if len(data) > LARGEST_NOTE:
         raise UnreadableDocumentError(f"it has {len(data):,} bytes; notes of up to {LARGEST_NOTE:,} are indexed")
     if b"\0" in data:
-        raise UnreadableDocumentError("it is binary: it holds NUL bytes")
+        raise UnreadableDocumentError(
+            "it is binary: it holds NUL bytes; an earlier version may be text: strandline history log"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
