@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -20,7 +20,6 @@ from gateway.web.view_frame import ViewFrame
 from workspaces.access import AgentId
 from workspaces.image_info import picture_facts
 from workspaces.paths import clean_path
-from workspaces.secrets import redact_bytes
 
 FILES_AT_MOST = 50
 """Files of one message; `attachments.per_message` is the owner's own limit."""
@@ -67,7 +66,7 @@ class LinkedFiles:
         """
         agent = self.agents[AgentId(self.frame.agent(request))]
         path, is_saved = clean_path(request.query_params.get("path", "")), "save" in request.query_params
-        content = await agent.run(_whole, agent.workspace.pieces(path, terminal_access(agent.id), LARGEST))
+        content = await agent.run(b"".join, agent.workspace.pieces(path, terminal_access(agent.id), LARGEST))
         text = None if is_saved else readable_text(content)
         if text is not None:
             return await self.frame.show(request, "work_file.html", {"tab": "", "path": str(path), "text": text})
@@ -75,10 +74,6 @@ class LinkedFiles:
         how, mime = ("inline", facts.mime) if facts else ("attachment", "application/octet-stream")
         headers = {"content-disposition": f"{how}; filename*=utf-8''{quote(path.name)}"}
         return Response(content, media_type=mime, headers=headers)
-
-
-def _whole(pieces: Iterable[bytes]) -> bytes:
-    return redact_bytes(b"".join(pieces))
 
 
 def readable_text(content: bytes) -> str | None:

@@ -108,7 +108,9 @@ async def test_a_linked_file_is_a_text_a_picture_or_saved(house: House, browser:
     (workspace(house) / "link").symlink_to(workspace(house).parent.parent.parent / "config.toml")
     page = await look(browser, "/work/file", path="page.html")
     assert "&lt;script&gt;1&lt;/script&gt;" in page
-    assert OWNER_TOKEN not in page
+    saved = await browser.http.get("/agents/main/work/file", params={"path": "page.html", "save": "yes"})
+    assert saved.text.startswith("<script>1</script> ")
+    assert OWNER_TOKEN not in page + saved.text
     expected = {"boat.txt": ("inline", "image/png"), "long.md": ("attachment", "application/octet-stream")}
     for name, (how, mime) in expected.items():
         sent = await browser.http.get("/agents/main/work/file", params={"path": name})
