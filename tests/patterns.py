@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+from workspaces.lazy_pattern import LazyPattern
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("adapters", "gateway", "workspaces")
@@ -63,6 +65,16 @@ class Source:
         """Its syntax."""
         return ast.parse(self.path.read_text(encoding="utf-8"))
 
+    def calls_at_import(self, function: str) -> Iterator[ast.Call]:
+        """Yield the calls of *function*, such as `re.compile`, outside functions."""
+        waiting: list[ast.AST] = [self.tree]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
+                yield node
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                waiting += ast.iter_child_nodes(node)
+
     @cached_property
     def uses(self) -> Mapping[str, frozenset[str]]:
         """By a variable's name: the methods of patterns that the module calls, or hands on, of it."""
@@ -75,9 +87,13 @@ class Source:
 
 @cache
 def sources() -> list[Source]:
-    """Return the modules that name the standard library's `re`."""
+    """Return the modules that name the standard library's `re`, or patterns that are compiled late."""
     paths = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
-    return [Source(path) for path in paths if re.search(r"^import re$", path.read_text(encoding="utf-8"), re.MULTILINE)]
+    return [
+        Source(path)
+        for path in paths
+        if re.search(r"^import re$|import lazy_pattern$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
 
 
 def of_modules() -> Iterator[Found]:
@@ -85,10 +101,10 @@ def of_modules() -> Iterator[Found]:
     known = sources()
     for source in known:
         for name, value in vars(importlib.import_module(source.module)).items():
-            if isinstance(value, re.Pattern) and name in _assigned(source.tree):
+            if isinstance(value, re.Pattern | LazyPattern) and name in _assigned(source.tree):
                 users = (each for each in known if name in each.uses and _knows(each, name, source))
                 uses = frozenset[str]().union(*(each.uses[name] for each in users))
-                yield Found(f"{source.module}.{name}", value, uses or USES)
+                yield Found(f"{source.module}.{name}", cast("Pattern", value), uses or USES)
 
 
 def _knows(other: Source, name: str, source: Source) -> bool:

@@ -6,7 +6,9 @@ from datetime import date
 
 from msgspec import Struct
 
-_CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2}))?", re.ASCII)
+from workspaces.lazy_pattern import lazy_pattern
+
+_CITATION = lazy_pattern(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2}))?", re.ASCII)
 
 
 class CitedLines(Struct, frozen=True):

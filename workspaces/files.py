@@ -33,12 +33,13 @@ from workspaces.file_slot import (
     names_in,
 )
 from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut, entry_of, found_file, left_out_reason
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.paths import DEPTH, OWN_PREFIX, below, clean_path, fold, is_taken
 from workspaces.secrets import redact, redact_bytes
 from workspaces.usage import Quotas, StorageUsage
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_LEFT_OVER = re.compile(re.escape(OWN_PREFIX) + r"[0-9a-f]{16}\.tmp")
+_LEFT_OVER = lazy_pattern(re.escape(OWN_PREFIX) + r"[0-9a-f]{16}\.tmp")
 _LOCK_TIMEOUT_S = 10.0
 _APPEND_TRIES = 3
 

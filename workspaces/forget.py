@@ -1,7 +1,6 @@
 """Removal of whole notes from the files that a turn may write."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from pathlib import PurePosixPath
 
 from workspaces.access import Access, may_write, scope_of
 from workspaces.errors import BadPathError, EditError, NoSuchFileError, NotTextError, TooLargeError
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.exact_search import folded_text
 from workspaces.memory.text.chunking import entries_of
@@ -18,7 +18,7 @@ from workspaces.redact import Redaction
 from workspaces.revert import rewritten_line
 from workspaces.workspace import Workspace
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE = lazy_pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BOM = "\ufeff"
 
 

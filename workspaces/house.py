@@ -11,17 +11,18 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from workspaces.access import ATTACHMENTS_OF_HOUSE, Locality, may_know
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.line_ranges import line_ranges
 from workspaces.paths import fold
 
 TAG = "#house"
 Make = Callable[[str | None], str | None]
 """Makes the new whole text of a file out of the present one; `None` stands for no file."""
-_TAG = re.compile(r"#(?<![\w#/&-]#)house(?![\w/-])", re.IGNORECASE)
+_TAG = lazy_pattern(r"#(?<![\w#/&-]#)house(?![\w/-])", re.IGNORECASE)
 """Begins with its `#`, which is looked for in a tenth of the time that a condition before it takes."""
-_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
-_KEY = re.compile(r"house[ \t]*:[ \t]*[\"']?(?:true|yes|on)[\"']?[ \t]*", re.IGNORECASE)
+_ITEM = lazy_pattern(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_HEADING = lazy_pattern(r" {0,3}(#{1,6})(?:[ \t]|$)")
+_KEY = lazy_pattern(r"house[ \t]*:[ \t]*[\"']?(?:true|yes|on)[\"']?[ \t]*", re.IGNORECASE)
 
 
 def has_tag(text: str) -> bool:

@@ -4,11 +4,13 @@ import re
 import unicodedata
 from typing import Literal
 
+from workspaces.lazy_pattern import lazy_pattern
+
 _MOST_MARKS = 30
 """Most marks in a row that are put into order, as in Unicode's stream-safe format (UAX #15): no language has more."""
 _JOINER = "\u034f"
 """The sign that parts a longer row there; it is not seen."""
-_LONG_ROW = re.compile(rf"[^\w\s\x00-\x7f]{{{_MOST_MARKS + 1},}}")
+_LONG_ROW = lazy_pattern(rf"[^\w\s\x00-\x7f]{{{_MOST_MARKS + 1},}}")
 """Where such a row may be: no mark is a letter."""
 
 

@@ -1,6 +1,5 @@
 """Writing of daily notes: one file per day and audience, one list item per note, each with its time of day."""
 
-import re
 import unicodedata
 from datetime import date, datetime
 from pathlib import PurePosixPath
@@ -9,11 +8,12 @@ from msgspec import Struct
 
 from workspaces.access import PRIVATE, Access, rights, scope_folder
 from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.workspace import Workspace
 
-_FORGERY = re.compile(r"\A(?:#{1,6}(?:\s|$)|=+\s*$|-+\s*$|[-*+]\s+\d\d:\d\d\b)")
+_FORGERY = lazy_pattern(r"\A(?:#{1,6}(?:\s|$)|=+\s*$|-+\s*$|[-*+]\s+\d\d:\d\d\b)")
 """Line starts that would read as a heading, a rule below one, or a note of its own."""
-_TIMED = re.compile(r"- \d\d:\d\d ")
+_TIMED = lazy_pattern(r"- \d\d:\d\d ")
 _LEAD, _CONTINUED = len("- 09:05 "), "  "
 
 

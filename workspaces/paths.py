@@ -1,11 +1,11 @@
 """Validation of workspace paths: a text becomes a path inside the workspace, or a clear refusal."""
 
-import re
 import unicodedata
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from workspaces.errors import BadPathError
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.normal_form import normal_form
 
 COMPONENT_BYTES = 255
@@ -19,10 +19,10 @@ KNOWN_PATHS = 16_384
 OWN_PREFIX = ".strandline-"
 """Prefix of our own names (files being written); they are neither read, written nor listed."""
 
-_USUAL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .-]{0,200}")
+_USUAL = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_ .-]{0,200}")
 """Common names that need no closer look: a walk meets thousands of them."""
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_INVISIBLE = lazy_pattern("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 """Characters ignored by some file systems in comparisons of names."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.tokens import UNSPACED
 from workspaces.normal_form import normal_form
@@ -21,15 +22,15 @@ CUT_WORDS = 5
 LONGEST_LEAD = 120
 """Characters on a line before a passage that may be its marks, time and speaker."""
 
-_WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W{UNSPACED}][\u0300-\u036f]*)+")
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_MARKS = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?")
+_WORD = lazy_pattern(rf"[{UNSPACED}]|(?:[^\W{UNSPACED}][\u0300-\u036f]*)+")
+_UNSPACED = lazy_pattern(f"[{UNSPACED}]")
+_MARKS = lazy_pattern(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?")
 """Possible marks before a note on its line: quotation, list mark, checkbox."""
-_REST_OF_LINE = re.compile(r"[^\w\r\n]*(?:\r\n|\r|\n|\Z)")
-_ELLIPSIS = re.compile(r"[^\w\n]{0,3}(?:…|\.\.\.|\Z)")
-_ESCAPE = re.compile(r'\\["\\/bfnrt]')
+_REST_OF_LINE = lazy_pattern(r"[^\w\r\n]*(?:\r\n|\r|\n|\Z)")
+_ELLIPSIS = lazy_pattern(r"[^\w\n]{0,3}(?:…|\.\.\.|\Z)")
+_ESCAPE = lazy_pattern(r'\\["\\/bfnrt]')
 """Of JSON; its letter would belong to the word behind it."""
-_COMMAND = re.compile(r"(?P<name>/\w{1,32}(?:@\w{1,32})?)\s+(?P<words>\S.*)", re.DOTALL)
+_COMMAND = lazy_pattern(r"(?P<name>/\w{1,32}(?:@\w{1,32})?)\s+(?P<words>\S.*)", re.DOTALL)
 
 
 class _Words(Struct, frozen=True):

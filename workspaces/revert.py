@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from workspaces.errors import EditError
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.line_ranges import line_ranges
 from workspaces.notes import list_item
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_ITEM = re.compile(r"(?P<margin>[ \t]*)(?P<bullet>[-*+] )?(?P<time>\d\d:\d\d )?.*", re.DOTALL)
-_HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(\s|$)")
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+")
+_ITEM = lazy_pattern(r"(?P<margin>[ \t]*)(?P<bullet>[-*+] )?(?P<time>\d\d:\d\d )?.*", re.DOTALL)
+_HEADING = lazy_pattern(r"\ufeff? {0,3}#{1,6}(\s|$)")
 _TOUCHED = "it has changed there since, so nothing was written"
 
 

@@ -3,25 +3,25 @@
 Sections are found by their headings, at any level; an owner's own sections and texts stay unchanged.
 """
 
-import re
 from enum import StrEnum
 from pathlib import PurePosixPath
 
 from workspaces.access import Access
 from workspaces.errors import NoSuchFileError
 from workspaces.find_once import only_place
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.notes import NoteReceipt, list_item
 from workspaces.workspace import TextFile, Workspace
 
 _NAMES = (PurePosixPath("MEMORY.md"), PurePosixPath("memory.md"))
 _BEGINNING = "# Memory\n"
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?\n?")
-_RULE = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\n?")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_DATED = re.compile(r" \(\d{4}-\d\d-\d\d\)")
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+")
+_HEADING = lazy_pattern(r"\ufeff? {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?\n?")
+_RULE = lazy_pattern(r" {0,3}(=+|-+)[ \t]*\r?\n?")
+_FENCE = lazy_pattern(r" {0,3}(```+|~~~+)")
+_DATED = lazy_pattern(r" \(\d{4}-\d\d-\d\d\)")
 """The date that `dated` writes beside a relative day."""
-_BARE_ITEM = re.compile(r"[ \t]*+([-*+]|\d+[.)])?[ \t]*+")
+_BARE_ITEM = lazy_pattern(r"[ \t]*+([-*+]|\d+[.)])?[ \t]*+")
 
 
 class Category(StrEnum):

@@ -2,7 +2,6 @@
 
 import difflib
 import os
-import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -39,12 +38,13 @@ from workspaces.find_once import only_place
 from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut
 from workspaces.house import HouseFolders
 from workspaces.house_files import HouseFiles
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.paths import clean_path
 from workspaces.secrets import redact
 from workspaces.starting_files import missing_files
 
 _HERE = PurePosixPath()
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+")
 _LISTED = 500
 """Most names in a listing."""
 _COMPARED_LINES = 2_000

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
@@ -15,6 +14,7 @@ from gateway.stores.admission import Guest, PairingRequest, Pairings, Visitor
 from gateway.stores.ports import Store
 from gateway.stores.remembered import remembered
 from gateway.stores.rows import OutboxRow, Outgoing
+from workspaces.lazy_pattern import lazy_pattern
 
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """32 letters that are not easily confused, so that each is worth 5 bits."""
@@ -31,7 +31,7 @@ REFUSED_FOR = timedelta(days=7)
 """Time that a refused person gets no other code. Our choice."""
 _TICK = "'"
 """Replaces a backtick in a name."""
-_PERSON = re.compile(r"(?P<channel>[a-z][a-z0-9-]*):(?P<id>\S+)")
+_PERSON = lazy_pattern(r"(?P<channel>[a-z][a-z0-9-]*):(?P<id>\S+)")
 _GREETING = (
     "Hello! I only talk with people who have been approved. If you know who runs this bot, give them this code:\n\n"
     "`{code}`\n\n"

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from gateway.agent.models.offline_intents import read_intent
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.reminder_orders import reminder_patterns, sentences_of, starting
 
 
@@ -33,9 +34,9 @@ LONGEST_READ = 2_000
 LONGEST_LEAD = 60
 """Characters before an order to remind that may name its time."""
 _ANY_DAY = date(2026, 11, 24)
-_MENTION = re.compile(r"\s{0,9}@\w{1,64}[\s,:]{0,9}")
+_MENTION = lazy_pattern(r"\s{0,9}@\w{1,64}[\s,:]{0,9}")
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_REMARK = re.compile(r"(?:please )?note that\b", re.IGNORECASE)
+_REMARK = lazy_pattern(r"(?:please )?note that\b", re.IGNORECASE)
 """Introduces an explanation more often than it orders a note."""
 
 

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import is_question, is_small_talk
 from workspaces.memory.text.list_questions import begins_list
 from workspaces.memory.text.question_forms import loosely_asking
@@ -24,16 +25,16 @@ _SMALL_TALK = tomllib.loads(Path(__file__).with_name("small_talk.toml").read_tex
 _EMPTY = STOP_WORDS.union(*(_SMALL_TALK[kind].split() for kind in ("english", "others")))
 _CALENDAR = frozenset(_SMALL_TALK["calendar"].split())
 """Written like names, and as often in small talk as not."""
-_WORD = re.compile(r"[^\W_]+(?:['’\-.][^\W_]+)*")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_WORD = lazy_pattern(r"[^\W_]+(?:['’\-.][^\W_]+)*")
+_UNSPACED = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 _TWO_CHARACTERS = 2
 """Length of a usual word in scripts without spaces."""
-_UNSPACED_EMPTY = re.compile(
+_UNSPACED_EMPTY = lazy_pattern(
     r"你好|您好|谢谢|今天|天气|怎么样|什么|怎么|吗|呢|吧|了|我|你|您|他|她|是|的|不|很|好|在|有|想|说|就|也|都|和|啊"
     r"|こんにちは|おはよう|ありがとう|ございます|元気|今日|天気|です|ます|ですか|でした|ました|何|どう|は|が|を|に|の|で|と|も|ね|よ|か"
 )
-_SENTENCE = re.compile(r"[^.!?…。！？؟\n]*(?:[.!?…。！？؟]+(?=\S)[^.!?…。！？؟\s]*[^.!?…。！？؟\n]*)*[.!?…。！？؟]*")
-_LOOKED_UP = re.compile(
+_SENTENCE = lazy_pattern(r"[^.!?…。！？؟\n]*(?:[.!?…。！？؟]+(?=\S)[^.!?…。！？؟\s]*[^.!?…。！？؟\n]*)*[.!?…。！？؟]*")
+_LOOKED_UP = lazy_pattern(
     r"\b(?:numbers?|nr|codes?|passwords?|pin|iban|e-?mail|address(?:es)?|phone|mobile|link|url|reference|ref|order no"
     r"|policy|serial|recipe|opening hours|wifi|wi-fi|size|dose|dosage|price|cost|plate|booking|account|version|deadline"
     r"|due date|confirmation|membership|contract|birthday of|name of|combo|combination|confirmation"
@@ -47,7 +48,7 @@ _LOOKED_UP = re.compile(
     re.IGNORECASE,
 )
 """Things that people look up by naming them: "Paula's phone number"."""
-_FACT = re.compile(
+_FACT = lazy_pattern(
     r"(?:(?:to|from|for|with|by|at|in|on|of|since|until|till|about) )?"
     r"(?:when|where|whom?|whose|which|how (?:much|many|old|far|long|often)|what (?:time|day|date|kind|size|happened)"
     r"|what (?:is|are|was|were|does|do|did) (?:the|my|our|his|her|their)"
@@ -58,24 +59,24 @@ _FACT = re.compile(
     r"|сколько|коли|хто|скільки)(?:['’]s|s)?\b",
     re.IGNORECASE,
 )
-_NAMED_OF = re.compile(
+_NAMED_OF = lazy_pattern(
     r"\w (?:of|for|del?|d[oau]|des|della?|di|von|vom|van|für|para|pour|per) (?:(?:the|la|el|le|der|die|das|den) )?\w",
     re.IGNORECASE,
 )
 """Joins a thing with what it belongs to."""
-_POSSESSIVE = re.compile(
+_POSSESSIVE = lazy_pattern(
     r"\b(?!(?:it|that|what|who|he|she|there|here|let|how|where|today|tonight)['’]s)\w+['’]s\s+\w+"
     r"|\b\w+ of (?:my|our|the|his|her|their)\b",
     re.IGNORECASE,
 )
-_VERB = re.compile(
+_VERB = lazy_pattern(
     r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need"
     r"|want"
     r"|went|made|did|took|gave|ist|sind|war|hat|habe|hatte|est|sont|es|son|está|è|sono)\b|n['’]t\b|['’](?:m|re|ve|ll"
     r"|d)\b",
     re.IGNORECASE,
 )
-_ASKED_LAST = re.compile(
+_ASKED_LAST = lazy_pattern(
     r",\s+(?:so |and |but )?(?:who(?! (?:cares|knows))|where|when|which|how (?:much|many|old|long|far)"
     r"|what(?! an?\b))\b(?! (?:i|we|he|she|it)\b)"
     r"|,\s*(?:so |and |but )?(?:how|what) (?:do|can|did|should) (?:i|we)\b"
@@ -87,14 +88,14 @@ _ASKED_LAST = re.compile(
     re.IGNORECASE,
 )
 """Begins a question after a statement, without a mark: "the vet is leaving, who comes next"."""
-_NEEDED = re.compile(
+_NEEDED = lazy_pattern(
     r"^(?:(?:i|we|they|ich|wir|je|on|eu) )?(?:need|want|brauche?n?|necesit\w+|(?:me|nos|mi|ci) (?:piden|chiedono|serve)"
     r"|j['’]ai besoin|avons besoin|preciso|nodig|potrzebuj\w+)\b"
     r"|\b(?:wants?|needs?|asking for|asks? for) (?:an?|the|my|our)\b|\basking$",
     re.IGNORECASE,
 )
 """Somebody wants a thing which people look up: "need the serial number of the boiler"."""
-_OF_WHOM = re.compile(
+_OF_WHOM = lazy_pattern(
     r"(?:(?:the|my|our|la|le|les|el|il|lo|der|die|das|o|a) )?(?:\w+ ){0,2}\w+ (?:for|of|that|which|i got|we got"
     r"|they gave"
     r"|d[eu]|des|del|della|di|do|da|von|vom|für|pour|para|per|qu['’]?on|que|dans|sur|chez) ",
@@ -107,7 +108,7 @@ _LONGEST_LOOKUP = 8
 """In words."""
 _LOOSELY_ASKED = 3
 """Fewest words of a question that only its first words tell."""
-_WISH = re.compile(
+_WISH = lazy_pattern(
     r"(?:(?:and|so|well|ok|okay|oh|wow|haha+|aw+|hey|hi|hello)[\s,!]+){0,3}"
     r"(?:happy|merry|good|great|nice|lovely|congrat\w*|enjoy|have (?:a|an|fun|the)|sleep|sweet dreams"
     r"|take care|take it easy"
@@ -119,7 +120,7 @@ _WISH = re.compile(
     re.IGNORECASE,
 )
 """A sentence that wishes, thanks or praises; a question is none."""
-_ORDER = re.compile(
+_ORDER = lazy_pattern(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please|can you|could you|would you|will you)[\s,]+){0,4}"
     r"(?:(?:tell|remind|show|give|send) (?:me|us)\b|(?:do you |can you )?(?:remember|recall)\b|look up\b"
     r"|find\b|search\b|list\b"
@@ -133,22 +134,22 @@ _ORDER = re.compile(
     r"|tudo o q\w*|wszystko,? co\b|напомни|расскажи|скажи|найди)",
     re.IGNORECASE,
 )
-_YOU = re.compile(
+_YOU = lazy_pattern(
     r"\b(?:you|your|yours|yourself|u|ur|ya|du|dir|dich|dein\w*|tu|toi|ton|ta|vous|votre|tú|usted|ti|te"
     r"|tuo|tua|você|ты|тебя|тебе|вы"
     r"|jij|je|jou)\b",
     re.IGNORECASE,
 )
-_FRENCH = re.compile(r"\b(?:le|la|les|chez|c|est|quoi|koi|quel\w*)\b", re.IGNORECASE)
+_FRENCH = lazy_pattern(r"\b(?:le|la|les|chez|c|est|quoi|koi|quel\w*)\b", re.IGNORECASE)
 """Words of French, in which "du" and "je" do not speak to anybody, as they do in German and Dutch."""
-_OTHERS = re.compile(
+_OTHERS = lazy_pattern(
     r"\b(?:i|i'(?:ve|d|ll|m)|me|my|mine|we|us|our|ours|he|him|his|she|her|hers|they|them|their|ich|mich"
     r"|mir|mein\w*|wir|uns\w*|mon|ma|mes|j['’]\w+"
     r"|je (?:dois|peux|veux|vais|suis|fais|mets|prends|ne|me|la?|les?)|nous|notre|nos|mi|mis|nuestr\w+|mio|mia|noi|meu"
     r"|minha|nosso|мой|моя|моё|мои|мне|меня|мы|нас|наш\w*)\b",
     re.IGNORECASE,
 )
-_KNOWING = re.compile(
+_KNOWING = lazy_pattern(
     r"\b(?:remember|recall|know|tell|told|say|said|mention\w*|suggest\w*|recommend\w*|wr[io]t\w+"
     r"|note[ds]?|find|found|save[ds]?"
     r"|promise\w*|weißt|erinner\w*|gesagt|sais|rappel\w*|sabes|recuerd\w*|dijiste|sai|ricord\w*|sabe|lembra\w*|знаешь"

@@ -29,6 +29,7 @@ from gateway.runtime.escape import visible
 from gateway.schedule.two_moments import moments_in
 from workspaces.access import Access, may_read, rights
 from workspaces.house import has_tag
+from workspaces.lazy_pattern import lazy_pattern
 
 
 class ReceiptLevel(StrEnum):
@@ -131,13 +132,13 @@ ACTING = frozenset(
     }
 )
 """The others of Strandline's own."""
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_TOOL_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 _MARKS = "✓✔☑✅✗✘❌☒🗸"
 _CLAIMS = "|".join(
     sorted({words[0] for words in _WORDS.values()} | {"nothing was", "no reminder was", "sent", "saved"})
 )
-_MARKED = re.compile(rf"[{_MARKS}](?=[^\w\n]{{0,9}}(?:{_CLAIMS})\b)", re.IGNORECASE)
-_LED = re.compile(rf"(?m)^([^\w\n]{{0,9}}[—–―][^\w\n]{{0,9}})[{_MARKS}?]")
+_MARKED = lazy_pattern(rf"[{_MARKS}](?=[^\w\n]{{0,9}}(?:{_CLAIMS})\b)", re.IGNORECASE)
+_LED = lazy_pattern(rf"(?m)^([^\w\n]{{0,9}}[—–―][^\w\n]{{0,9}})[{_MARKS}?]")
 
 
 def unfulfilled(entries: Sequence[Entry]) -> tuple[Request, ...]:

@@ -4,7 +4,6 @@ Only that part may become a note later: messages do so by themselves.
 """
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from functools import lru_cache
 from gateway.agent.authorship import own_words
 from gateway.agent.entries import ResultEntry, TurnNoteEntry, UserEntry
 from gateway.agent.models.port import ModelRequest
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dates import mentions
 from workspaces.memory.text.dialogue import is_question
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, sentences
@@ -28,7 +28,7 @@ _FACTS_SHARE, _WORDS_SHARE = 0.5, 0.8
 _MOST_PLACES = 200
 """Lines from which on a word tells nothing about which of them a sentence repeats; looking at all takes minutes."""
 _LINES_KEPT = 1_000
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _BEGINNING = 4
 """Letters in which forms of a word agree."""
 _UNSPACED = "\u0e00"

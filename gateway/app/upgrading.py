@@ -28,6 +28,7 @@ from gateway.errors import BackupError
 from gateway.home import FOLDER_MODE, Home
 from gateway.stores.disk import disk_trouble
 from gateway.stores.sqlite.schema import VERSION, stored_format
+from workspaces.lazy_pattern import lazy_pattern
 
 OPEN, REPLAY = "open", "replay"
 """Steps that a version is asked for, each in a process of its own."""
@@ -38,8 +39,8 @@ BACKUPS_KEPT = 3
 REPLAYED = {REQUESTS, MEMORIES, RECEIPTS, ANSWERS}
 """Topics that two versions may well treat differently; in all others a difference is a loss, or a fault."""
 _EMBEDDINGS = "texts.db"
-_VERSION = re.compile(r"strandline (\S{1,50})")
-_BACKUP = re.compile(r"before-.+-(\d{8}T\d{12}Z)\.tar\.gz")
+_VERSION = lazy_pattern(r"strandline (\S{1,50})")
+_BACKUP = lazy_pattern(r"before-.+-(\d{8}T\d{12}Z)\.tar\.gz")
 
 
 class Installation(Struct, frozen=True):

@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from gateway.backup.members import HEAD, MANIFEST, OUTSIDE
 from gateway.backup.seal import BackupKey, seal
 from gateway.errors import BackupError
 from gateway.stores.disk import sync_folder
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.secrets import redact_bytes
 
 FORMAT = 1
@@ -33,7 +33,7 @@ _EFFORT = 3
 """Of gzip, 1 to 9. Measured: 117 MB of conversations took 2.2, 3.1, 7.9, 28 s at 1, 3, 6, 9: 52, 48, 43, 43 MB."""
 _READ_AT_ONCE = 1 << 20
 _HELD_IN_MEMORY = 16 << 20
-_WORKSPACE = re.compile(rf"(?:agents|removed)/[^/]+/workspace/|{OUTSIDE}/")
+_WORKSPACE = lazy_pattern(rf"(?:agents|removed)/[^/]+/workspace/|{OUTSIDE}/")
 """Names of the files that an agent reads and writes; any other file must be restored unchanged."""
 
 

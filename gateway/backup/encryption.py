@@ -1,7 +1,6 @@
 """Encryption of backups with the home's key: AES-256-GCM over numbered pieces, so that none can be cut off or moved."""
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +11,10 @@ from gateway.backup.seal import BackupKey
 from gateway.errors import BackupError
 from gateway.home import FILE_MODE
 from gateway.stores.disk import disk_trouble, sync_folder
+from workspaces.lazy_pattern import lazy_pattern
 
 ENDING = ".enc"
-_HEAD = re.compile(rb"strandline encrypted backup 1, key ([0-9a-f]{16})\n")
+_HEAD = lazy_pattern(rb"strandline encrypted backup 1, key ([0-9a-f]{16})\n")
 _SALT_BYTES, _TAG_BYTES, _NUMBER_BYTES = 16, 16, 11
 _PIECE = 1 << 20
 _CONTEXT = b"strandline backup encryption 1"

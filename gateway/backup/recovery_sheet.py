@@ -7,10 +7,11 @@ import textwrap
 
 from gateway.backup.seal import BackupKey
 from gateway.errors import BackupError
+from workspaces.lazy_pattern import lazy_pattern
 
 _GROUP, _A_LINE = 4, 8
 _CHECK_DIGITS = 8
-_DIGITS = re.compile(r"[0-9a-f]{72}")
+_DIGITS = lazy_pattern(r"[0-9a-f]{72}")
 """The key, and the beginning of its sha256: a slip of the pen is noticed."""
 _ON_PAPER = str.maketrans("█ ▀▄", " █▄▀")
 """A terminal is dark, and paper is not."""

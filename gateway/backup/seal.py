@@ -7,7 +7,6 @@ the home, is never part of a backup, and is not readable by agents' tools.
 import hashlib
 import hmac
 import os
-import re
 import secrets
 import struct
 import zlib
@@ -21,14 +20,15 @@ from msgspec import Struct
 from gateway.errors import BackupError
 from gateway.home import FILE_MODE, Home
 from gateway.stores.disk import sync_folder
+from workspaces.lazy_pattern import lazy_pattern
 
 KEY_NAME = "backup.key"
 _KEY_BYTES = 32
-_KEY = re.compile(r"[0-9a-f]{64}")
+_KEY = lazy_pattern(r"[0-9a-f]{64}")
 _DIGEST = "strandline backup, sha256 of what is before this: {}\n"
 _SIGNED = "sealed with key {}: {}\n"
-_TEXT = re.compile(rb"strandline backup, sha256 of what is before this: ([0-9a-f]{64})\n")
-_SIGNATURE = re.compile(rb"sealed with key ([0-9a-f]{16}): ([0-9a-f]{64})\n")
+_TEXT = lazy_pattern(rb"strandline backup, sha256 of what is before this: ([0-9a-f]{64})\n")
+_SIGNATURE = lazy_pattern(rb"sealed with key ([0-9a-f]{16}): ([0-9a-f]{64})\n")
 _CONTEXT = b"strandline backup 1\0"
 _READ_AT_ONCE = 1 << 20
 

@@ -1,7 +1,6 @@
 """Evidence about notes in an agent's conversations: names that were spoken of, and notes that a turn had in view."""
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from gateway.transcripts.archive import ArchivedConversation, archived_sessions,
 from gateway.transcripts.codec import Record
 from workspaces.access import Access, AgentId
 from workspaces.citations import cited_lines
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.checkup.copies import Instruction
 from workspaces.memory.checkup.doubles import repeats
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
@@ -28,7 +28,7 @@ from workspaces.memory.workspace_source import is_note
 SAID = 0.6
 """Share of a note's words that its person used in the same turn: then it repeats them, and no search."""
 _READS_NOTES = frozenset({"memory_search", "memory_get", "search_memory", "search_history"})
-_PATH = re.compile(r'"path"\s{0,9}:\s{0,9}"([^"]{1,300})"')
+_PATH = lazy_pattern(r'"path"\s{0,9}:\s{0,9}"([^"]{1,300})"')
 _ORDERS = ("cron:", "heartbeat")
 """Begin the names of sessions in which the gateway gives orders."""
 _MOST_ORDERS = 500

@@ -1,7 +1,6 @@
 """`strandline agents …`: lists, adds and removes agents, and adopts an agent's files among several gateways."""
 
 import asyncio
-import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -21,6 +20,7 @@ from gateway.cli.status import memory_line
 from gateway.control.status_wire import MemoryOrder, MemoryStatus, StatusOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError, WorkspaceLockedError
 from gateway.home import FOLDER_MODE, Home
+from workspaces.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from gateway.config import Config, RedisSettings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 app = command_app("Manage agents: list, show, add, remove, adopt.")
 
 NAME = Annotated[str, typer.Argument(help="Name of the agent: lowercase letters, digits and hyphens.")]
-_WANTED = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_WANTED = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,63}")
 _SHOWN_FILES = 30
 _TAKEN = "removed.toml"
 """Configuration tables removed along with the agent's own."""

@@ -16,8 +16,9 @@ from gateway.errors import ApprovalError, ToolError
 from gateway.runtime.escape import visible
 from gateway.stores.rows import PendingChange
 from workspaces.access import AgentId, Locality
+from workspaces.lazy_pattern import lazy_pattern
 
-_NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
+_NUMBER = lazy_pattern(r"#?([0-9]{1,15})", re.ASCII)
 
 Decide = Callable[[int, AgentId | None], Awaitable[str]]
 

@@ -13,11 +13,12 @@ from gateway.checkup.summary import summary_of
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.errors import CheckupError, ToolError
+from workspaces.lazy_pattern import lazy_pattern
 
 NAME = "checkup"
-OFFERED = re.compile(r"`/checkup accept (?P<mark>[0-9a-f]{8})`")
+OFFERED = lazy_pattern(r"`/checkup accept (?P<mark>[0-9a-f]{8})`")
 """In an answer that shows a proposal; its buttons are made of it."""
-_ASKED = re.compile(
+_ASKED = lazy_pattern(
     r"(?P<act>accept|refuse|later|undo|edit|next)(?:\s+(?P<mark>[0-9a-f]{8}))?(?:\s+(?P<words>.*))?", re.DOTALL
 )
 _LONGEST_DIFF = 1_500

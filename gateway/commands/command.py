@@ -1,6 +1,5 @@
 """The contract of a command: its name, its permitted users, and its call."""
 
-import re
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from enum import StrEnum
@@ -13,9 +12,10 @@ from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access, SessionType
 from workspaces.history import Origin
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.run_blocking import RunBlocking
 
-NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,31}")
 """Telegram's rule for its menus."""
 
 

@@ -12,12 +12,13 @@ from gateway.commands.resources import CommandResources
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish
 from workspaces.access import AgentId
+from workspaces.lazy_pattern import lazy_pattern
 
 _USAGE = (
     "Use `/cron`, `/cron add WHEN: WHAT`, or `/cron run`, `remove`, `enable` or `history` with a number, such as "
     "`/cron add every 2h: look after the oven` or `/cron remove 3`."
 )
-_ADDED = re.compile(r"(?P<when>(?:[^:]|:(?=\d\d\b))+):(?!\d\d\b)\s*(?P<what>.+)", re.DOTALL)
+_ADDED = lazy_pattern(r"(?P<when>(?:[^:]|:(?=\d\d\b))+):(?!\d\d\b)\s*(?P<what>.+)", re.DOTALL)
 """A colon between two digits belongs to a time."""
 
 

@@ -4,7 +4,6 @@ A note that a model made of the order itself goes too, and is not taken for the 
 No state is kept between two commands: a candidate is identified by a mark derived from its text.
 """
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import PurePosixPath
@@ -19,13 +18,14 @@ from workspaces.citations import CitedLines, cited_lines
 from workspaces.errors import HistoryUnusableError
 from workspaces.forget import NotePassage, author_of, forget, forgettable, holding, notes_in
 from workspaces.history import LogQuery, View
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError
 from workspaces.memory.hits import CLEAR
 from workspaces.memory.query import Query
 from workspaces.memory.text.dialogue import without_time
 
-_MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
+_MARKS = lazy_pattern(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
 _LISTED = 10
 _NEAREST = 3
 _STAYS = "It remains in this conversation, in backups, and in older versions of these notes, until my owner purges it."

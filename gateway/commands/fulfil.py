@@ -3,7 +3,6 @@
 Nothing is kept between the button and its press: the mark names a message of this conversation, by its source.
 """
 
-import re
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
@@ -24,6 +23,7 @@ from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish, schedule_of
 from gateway.schedule.recurrence import At
 from gateway.stores.jobs import Job, JobSpec
+from workspaces.lazy_pattern import lazy_pattern
 
 NAME = "fulfil"
 LABELS = {
@@ -33,8 +33,8 @@ LABELS = {
     Request.CANCEL: "Show jobs",
 }
 """The button of each request; a file can only be sent by a model, as only it can find out which one."""
-MARK = re.compile(r"[0-9a-f]{16}")
-_ARGUMENTS = re.compile(rf"({MARK.pattern})(?: (\d{{4}}-\d\d-\d\d \d\d:\d\d))?")
+MARK = lazy_pattern(r"[0-9a-f]{16}")
+_ARGUMENTS = lazy_pattern(rf"({MARK.pattern})(?: (\d{{4}}-\d\d-\d\d \d\d:\d\d))?")
 """A message, and the moment for a reminder whose time can mean two."""
 _NO_TIME = "I find no time in that message. `/cron add WHEN: WHAT` schedules it, such as `/cron add in 2h: call back`."
 _ELSEWHERE = "Jobs can only be changed in your own chat with me, where nobody else reads."

@@ -19,12 +19,13 @@ from gateway.commands.moment_question import offered_moments
 from gateway.inbound.edits import source_of
 from gateway.inbound.turn_mark import mark_of
 from workspaces.access import Access
+from workspaces.lazy_pattern import lazy_pattern
 
 _WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct", "/fulfil", "/replaces"})
 """The tools and commands that write notes."""
 _OF_JOBS = frozenset({Request.REMIND, Request.CANCEL})
 """Requests whose buttons change jobs, which only the owner may do, in their own chat."""
-_RECEIPT = re.compile(
+_RECEIPT = lazy_pattern(
     r"(?P<did>Noted|Saved|Updated|Deleted|Corrected) in `?[^\n`]+#L\d+`?\.(?P<more> It may replace `?[^\n`]+#L\d+.*)?",
     re.DOTALL,
 )

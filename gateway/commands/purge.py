@@ -14,13 +14,14 @@ from workspaces.access import AgentId, Locality, may_write, read_by
 from workspaces.errors import EditError
 from workspaces.forget import fingerprints, marked_in, take_out
 from workspaces.history import Purged
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.workspace_source import is_note
 from workspaces.redact import SHORTEST, Redaction
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
-_CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?@(?P<revision>[0-9a-f]{7,40})")
+_LINE_END = lazy_pattern(r"\r\n|\r|\n")
+_MARKS = lazy_pattern(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
+_CITATION = lazy_pattern(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?@(?P<revision>[0-9a-f]{7,40})")
 _NAMED = 5
 
 

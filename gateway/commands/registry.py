@@ -21,8 +21,9 @@ from gateway.inbound.turn_mark import answered_command
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.turn_request import Plan, TurnRequest
 from workspaces.access import Access, Locality, SessionType, read_by
+from workspaces.lazy_pattern import lazy_pattern
 
-_ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
+_ORDER = lazy_pattern(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
 _ALIKE = 0.75
 """Similarity from which on a name counts as mistyped: `remmeber` is 0.88 like `remember`, `usr` 0.5 like `purge`."""
 

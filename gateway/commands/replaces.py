@@ -5,7 +5,6 @@ and their press; the mark names the answer, and the older line is found again by
 proposal of the check-up, which asks no second time.
 """
 
-import re
 from datetime import UTC
 from pathlib import PurePosixPath
 
@@ -18,12 +17,13 @@ from gateway.commands.undo import writing_of
 from gateway.errors import CheckupError, ToolError
 from gateway.transcripts.store import Sessions
 from workspaces.history import FileWriting
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.known_lines import known_line
 from workspaces.revert import passages
 from workspaces.sections import memory_file
 
-_ASKED = re.compile(r"(?P<mark>[0-9a-f]{12})(?:\s+(?P<answer>no|later))?")
-_BULLET = re.compile(r"\A\s*+[-*+]\s++")
+_ASKED = lazy_pattern(r"(?P<mark>[0-9a-f]{12})(?:\s+(?P<answer>no|later))?")
+_BULLET = lazy_pattern(r"\A\s*+[-*+]\s++")
 
 
 def replaces_commands(parts: CommandResources) -> list[Command]:

@@ -20,12 +20,13 @@ from workspaces.access import Access
 from workspaces.errors import EditError
 from workspaces.history import FileWriting, TurnChanges
 from workspaces.history.undo import undo_files
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import without_time
 from workspaces.revert import corrected_text, passages
 from workspaces.workspace import Workspace
 
-_MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
-_BULLET = re.compile(r"(?<!\s)\s*+[-*+] ")
+_MARKED = lazy_pattern(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
+_BULLET = lazy_pattern(r"(?<!\s)\s*+[-*+] ")
 _MOST_TOLD = 20
 """Most passages that an answer names: a turn may have written thousands, and each takes a line or two of a chat."""
 _QUOTED = 3

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from gateway.config.values import dotted, split_tables
 from gateway.errors import ConfigError
+from workspaces.lazy_pattern import lazy_pattern
 
-_BINDING = re.compile(r"\s*\[\[\s*bindings\s*\]\]")
+_BINDING = lazy_pattern(r"\s*\[\[\s*bindings\s*\]\]")
 _Table = dict[str, object]
 
 

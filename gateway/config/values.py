@@ -4,16 +4,16 @@ Like `editing`, it works on lines, and the result is parsed and compared with th
 """
 
 import json
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from gateway.errors import ConfigError
+from workspaces.lazy_pattern import lazy_pattern
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_HEADER = re.compile(r"\s*\[(?!\[)")
-_ANY_HEADER = re.compile(r"\s*\[")
+_BARE = lazy_pattern(r"[A-Za-z0-9_-]+")
+_HEADER = lazy_pattern(r"\s*\[(?!\[)")
+_ANY_HEADER = lazy_pattern(r"\s*\[")
 Path = tuple[str, ...]
 """The keys that lead to a value, from the top of the file."""
 

@@ -1,7 +1,6 @@
 """The events: the fields that a handler may change at each, and the effect of a failing handler."""
 
 import json
-import re
 from typing import Any, TypeVar
 
 from msgspec import structs
@@ -27,13 +26,14 @@ from gateway.hooks.payloads import (
     ToolResult,
 )
 from workspaces.access import SessionType
+from workspaces.lazy_pattern import lazy_pattern
 
 P = TypeVar("P")
 
 _LONGEST = 1_000_000
 """Most characters of a text from a handler; our choice."""
 _LONGEST_REASON = 500
-_COMMAND = re.compile(r"command:[a-z][a-z0-9_]{0,31}")
+_COMMAND = lazy_pattern(r"command:[a-z][a-z0-9_]{0,31}")
 
 _CHAT = Conversation("main", "main:main", SessionType.MAIN)
 _PLACE = ChatPayload("telegram", "home", "12345")

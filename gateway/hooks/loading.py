@@ -1,7 +1,6 @@
 """Discovery of handlers: in installed packages, in the owner's Python files, and in folders of programs."""
 
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -18,8 +17,9 @@ from gateway.hooks.events import EVENTS, event_of
 from gateway.hooks.programs import HookProgram
 from gateway.hooks.running import Hook
 from gateway.plugins import HOOKS, Plugin, plugins
+from workspaces.lazy_pattern import lazy_pattern
 
-_PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_PROGRAM = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def hooks_of(home: Home) -> list[Hook]:

@@ -6,7 +6,6 @@ OpenClaw: a workspace with `MEMORY.md`, `memory/` and its other Markdown files, 
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -20,6 +19,7 @@ from gateway.importers.imported import (
     ImportFormatError,
 )
 from gateway.importers.schedules import proposed_bindings, proposed_jobs
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.workspace_source import LARGEST_NOTE
 from workspaces.paths import DEPTH
 
@@ -27,8 +27,8 @@ NOTES = PurePosixPath("memory/imports")
 """Where notes go that have no place of their own here."""
 _SKIPPED = frozenset({".git", ".obsidian", ".trash", "node_modules", "__pycache__"})
 _TEXT = frozenset({".md", ".markdown", ".txt"})
-_WORKSPACE = re.compile(r"workspace(?:[-.].+)?")
-_OTHERS_CHAT = re.compile(r":(?:group|channel):")
+_WORKSPACE = lazy_pattern(r"workspace(?:[-.].+)?")
+_OTHERS_CHAT = lazy_pattern(r":(?:group|channel):")
 MAIN = "main"
 _UNREAD = {
     ".env": "keys; type them anew: strandline keys set",

@@ -15,10 +15,11 @@ from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.importers.imported import ImportedConversation, ImportFormatError
+from workspaces.lazy_pattern import lazy_pattern
 
 T = TypeVar("T")
 
-SESSION = re.compile(r"session_(\d+)")
+SESSION = lazy_pattern(r"session_(\d+)")
 
 
 class TurnLocation(Struct, frozen=True):

@@ -4,18 +4,18 @@ A reply to our question for a note's new text is `/correct` with that mark and t
 """
 
 import hashlib
-import re
 
 from adapters.channel import InboundMessage, Via
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.routing import principal
 from gateway.stores.codec import address_key, message_key
+from workspaces.lazy_pattern import lazy_pattern
 
 _BYTES = 6
 """Length of a mark: among a hundred thousand turns of one conversation the chance of a collision is one in fifty
 thousand."""
 QUESTION = "Reply to this with the corrected text, or write `/correct {mark}` and the text."
-_ASKED = re.compile(r"Reply to this with the corrected text, or write `?(/correct [0-9a-f]{12})`? and the text\.")
+_ASKED = lazy_pattern(r"Reply to this with the corrected text, or write `?(/correct [0-9a-f]{12})`? and the text\.")
 
 
 def mark_of(message: InboundMessage) -> str:

@@ -14,11 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gateway.errors import ConfigError
 from gateway.runtime.http_connections import Connections, Listener, bounded, connection_limits
 from gateway.runtime.http_library import Config, Server
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.secrets import redact_bytes
 
 GRACE_S = 2
 """Seconds that open requests may continue when the gateway stops."""
-_HOST = re.compile(
+_HOST = lazy_pattern(
     r"(?:\[(?P<numeric>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9.]{1,45}))(?::(?P<port>[0-9]{1,5}))?", re.ASCII
 )
 """A whole Host header: rejects anything that a URL parser would treat as a path, a user or a fragment."""

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from gateway.errors import ScheduleError
 from gateway.schedule.recurrence import CLOCK, DAYS, At, Cron, Every, Schedule, on_days, read_schedule, slots_due
 from gateway.schedule.settings import HeartbeatSettings
+from workspaces.lazy_pattern import lazy_pattern
 
 FILE = "HEARTBEAT.md"
 HEARTBEAT_OK = "HEARTBEAT_OK"
@@ -35,19 +36,19 @@ _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _FIRST_TEMPLATE = "Each list item here is checked on every heartbeat. With no items, no model is called."
 """The template's earlier wording, before it showed the format: no items."""
 
-_BOX = re.compile(r"\s*[-*+]\s+\[(?P<tick>.?)\]\s*(?P<text>.*)")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = re.compile(r"^[^\S\n]*+(```|~~~).*?(?:^[^\S\n]*+\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_BOX = lazy_pattern(r"\s*[-*+]\s+\[(?P<tick>.?)\]\s*(?P<text>.*)")
+_COMMENT = lazy_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FENCE = lazy_pattern(r"^[^\S\n]*+(```|~~~).*?(?:^[^\S\n]*+\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 """Neither end matches across a line's end: that would be quadratic in empty lines."""
-_BLANK = re.compile(r"\s*+(#{1,6}(\s.*)?|[-*+]|[-*_=]{3,})?\s*+")
+_BLANK = lazy_pattern(r"\s*+(#{1,6}(\s.*)?|[-*+]|[-*_=]{3,})?\s*+")
 _BEHIND = r"(?:\s*[:,–—]\s*|\s+|$)"
-_ON_DAYS = re.compile(rf"(?P<days>{DAYS})\s+{CLOCK}{_BEHIND}", re.IGNORECASE)
-_ONCE = re.compile(rf"(?:at\s+)?(?P<day>\d{{4}}-\d{{2}}-\d{{2}})(?:[ T](?P<clock>\d{{1,2}}:\d{{2}}))?{_BEHIND}")
-_EVERY = re.compile(
+_ON_DAYS = lazy_pattern(rf"(?P<days>{DAYS})\s+{CLOCK}{_BEHIND}", re.IGNORECASE)
+_ONCE = lazy_pattern(rf"(?:at\s+)?(?P<day>\d{{4}}-\d{{2}}-\d{{2}})(?:[ T](?P<clock>\d{{1,2}}:\d{{2}}))?{_BEHIND}")
+_EVERY = lazy_pattern(
     rf"every\s+(?P<span>\d+\s*(?:d|h|m(?:in)?)\b(?:\s*\d+\s*(?:h|m(?:in)?)\b)*){_BEHIND}", re.IGNORECASE
 )
-_WATCH = re.compile(r"when\s+`?(?P<path>[^\s`]+\.[A-Za-z0-9]+)`?\s+changes" + _BEHIND, re.IGNORECASE)
-_SOUNDS_TIMED = re.compile(
+_WATCH = lazy_pattern(r"when\s+`?(?P<path>[^\s`]+\.[A-Za-z0-9]+)`?\s+changes" + _BEHIND, re.IGNORECASE)
+_SOUNDS_TIMED = lazy_pattern(
     rf"(?:{DAYS}\s+\d|daily\b|weekdays\b|every\s+\d|\d{{1,2}}:\d{{2}}|\d{{4}}-\d)", re.IGNORECASE
 )
 FORMS = '"daily 09:00", "Mon-Fri 08:30", "2026-12-01 10:00", "every 2h" or "when memory/projects.md changes"'
@@ -232,11 +233,11 @@ def _is_alone(line: str) -> bool:
     return len(line) <= LONGEST_ALONE and _ALONE.fullmatch(line) is not None
 
 
-_WORD = re.compile(rf"(?:(?<![*_`])[*_`]++)?+{HEARTBEAT_OK}[*_`]*+", re.IGNORECASE)
-_AT_THE_BEGINNING = re.compile(rf"\A[\W_]*{HEARTBEAT_OK}[*_`]*[.!:,]*", re.IGNORECASE)
-_AT_THE_END = re.compile(rf"(?:(?<![\s*_`])[\s*_`]++)?+{HEARTBEAT_OK}[\W_]*+\Z", re.IGNORECASE)
+_WORD = lazy_pattern(rf"(?:(?<![*_`])[*_`]++)?+{HEARTBEAT_OK}[*_`]*+", re.IGNORECASE)
+_AT_THE_BEGINNING = lazy_pattern(rf"\A[\W_]*{HEARTBEAT_OK}[*_`]*[.!:,]*", re.IGNORECASE)
+_AT_THE_END = lazy_pattern(rf"(?:(?<![\s*_`])[\s*_`]++)?+{HEARTBEAT_OK}[\W_]*+\Z", re.IGNORECASE)
 """Markup before the word is read from the beginning of a run: tried within each run it would be quadratic."""
-_ALONE = re.compile(rf"[\W_]*{HEARTBEAT_OK}[\W_]*", re.IGNORECASE)
+_ALONE = lazy_pattern(rf"[\W_]*{HEARTBEAT_OK}[\W_]*", re.IGNORECASE)
 LONGEST_ALONE = 200
 """Characters of a line that consists of the word; our choice."""
 _HOW_TO_ANSWER = (

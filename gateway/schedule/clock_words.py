@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from gateway.schedule.time_values import MIDNIGHT, Length, TimeOfDay, Unread, Value
+from workspaces.lazy_pattern import lazy_pattern
 
 WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("time_words.toml").read_text("utf-8"))
 _NUMBERS = WORDS["numbers"]
@@ -30,7 +31,7 @@ def number_of(said: str) -> float:
     return next((float(number) for number, words in _NUMBER_FORMS if words.fullmatch(said)), 0.0)
 
 
-_NUMBER_FORMS = tuple((int(number), re.compile(words)) for number, words in _NUMBERS.items())
+_NUMBER_FORMS = tuple((int(number), lazy_pattern(words)) for number, words in _NUMBERS.items())
 _MINUTES = {"minute": 1, "hour": 60}
 _DAYS = {"day": 1, "week": 7, "fortnight": 14}
 _MONTHS = {"month": 1, "year": 12}
@@ -118,7 +119,7 @@ def _digital(match: re.Match[str], today: date) -> TimeOfDay | None:
     return TimeOfDay(clock.hour, clock.minute, is_exact=True)
 
 
-_ENGLISH = re.compile(r"(?<!\w)(?:at|remind|tomorrow|every|today|tonight)(?!\w)")
+_ENGLISH = lazy_pattern(r"(?<!\w)(?:at|remind|tomorrow|every|today|tonight)(?!\w)")
 
 
 def _around(minutes: int) -> Maker:

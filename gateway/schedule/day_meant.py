@@ -23,18 +23,19 @@ from gateway.schedule.time_values import (
     only,
     values,
 )
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dates import NamedDate
 
 _WEEK = timedelta(days=7)
 _MONTHS_SOUGHT = 4
 """Months within which there is one with a given day, and one to spare."""
 _YEARS_SOUGHT = 2
-_MONTH_FIRST = re.compile(
+_MONTH_FIRST = lazy_pattern(
     r"US/.*|Pacific/(?:Honolulu|Guam)|America/(?:New_York|Detroit|Chicago|Denver|Boise|Phoenix|Los_Angeles|Anchorage"
     r"|Juneau|Sitka|Nome|Adak|Menominee|(?:Indiana|Kentucky|North_Dakota)/.*)|Asia/(?:Tokyo|Seoul|Shanghai|Taipei)"
 )
 """Zones of countries that write the month first."""
-_EITHER_ORDER = re.compile(
+_EITHER_ORDER = lazy_pattern(
     r"UTC|GMT|Etc/.*|Asia/Manila|Canada/.*|America/(?:Toronto|Vancouver|Winnipeg|Edmonton|Halifax|Regina|St_Johns"
     r"|Moncton|Whitehorse)|[A-Z]{3}\d?[A-Z]*"
 )

@@ -1,7 +1,6 @@
 """The agents' jobs: limits on their number, and the slots that are due."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import blake2b
@@ -16,6 +15,7 @@ from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slot
 from gateway.schedule.settings import ScheduleSettings
 from gateway.settings.zone import load_zone
 from gateway.stores.jobs import Job, JobId, Jobs, JobSpec, Slot
+from workspaces.lazy_pattern import lazy_pattern
 
 READER = "gateway.schedule.named_time"
 """Reads times in words; its patterns take a tenth of a second to import."""
@@ -217,7 +217,7 @@ def jitter(job: Job, most_s: int) -> timedelta:
     return timedelta(seconds=number % (most_s + 1))
 
 
-_EXACT = re.compile(
+_EXACT = lazy_pattern(
     r"(?<!\S)\*(?:/\d{1,2})?(?!\S)|\A\s*@|\A\s*at\s{1,3}\d{4}-\d|(?<!\d)(?:2[5-9]|[3-9]\d):\d\d|\d:[6-9]\d"
 )
 """Cron expressions, dates, and times that no day has: an invalid one is refused, and not read as words."""

@@ -4,7 +4,6 @@ A wrong time is worse than none: what can mean two times, or stands beside words
 question.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -46,6 +45,7 @@ from gateway.schedule.time_words import (
     times_in,
 )
 from gateway.schedule.two_moments import either
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.reminder_orders import reminder_patterns
 
@@ -219,7 +219,7 @@ _DAY_WORDS = """tomorrow monday tuesday wednesday thursday friday saturday sunda
     domani giovedì venerdì sabato domenica woensdag donderdag vrijdag zaterdag zondag""".split()  # noqa: SIM905 # reads as text
 _ALIKE = 0.85
 """Share of letters from which on a word is taken for a misspelt day, to ask."""
-_WORD = re.compile(r"[^\W\d_]{5,}")
+_WORD = lazy_pattern(r"[^\W\d_]{5,}")
 _LINKS = frozenset("please bitte pls again nochmal por favor s'il te plaît just mal doch then".split())  # noqa: SIM905
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from gateway.errors import ScheduleError
 from gateway.settings.zone import load_zone
+from workspaces.lazy_pattern import lazy_pattern
 
 SHORTEST = timedelta(minutes=1)
 """Shortest interval between two slots of one job: the limit of cron expressions, and of `every` too (our choice)."""
@@ -32,16 +33,16 @@ DAYS = rf"(?:daily|weekdays|weekends|{_DAY}(?:[,-]{_DAY})*)"
 """Pattern of the days of a repeated time: days of the week by their English names, whole or of three letters."""
 CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _CRON_DAYS = {"daily": "*", "day": "*", "weekdays": "MON-FRI", "weekday": "MON-FRI", "weekends": "SAT,SUN"}
-_ON_DAYS = re.compile(
+_ON_DAYS = lazy_pattern(
     rf"(?:every\s+)?(?P<days>day|weekday|{DAYS})\s+(?:at\s+)?{CLOCK}(?:\s+(?P<zone>\S+))?", re.IGNORECASE
 )
-_NAME_OF_DAY = re.compile(r"[a-z]+", re.IGNORECASE)
+_NAME_OF_DAY = lazy_pattern(r"[a-z]+", re.IGNORECASE)
 _FIELDS = 5
 _FIELD_NAMES = {"day-of-month": "day of the month", "day-of-week": "day of the week"}
 _MOMENT_WORDS = 2
-_SPAN = re.compile(r"(?:(\d{1,4})\s*+d)?\s*+(?:(\d{1,4})\s*+h)?\s*+(?:(\d{1,5})\s*+m(?:in)?)?", re.IGNORECASE)
+_SPAN = lazy_pattern(r"(?:(\d{1,4})\s*+d)?\s*+(?:(\d{1,4})\s*+h)?\s*+(?:(\d{1,5})\s*+m(?:in)?)?", re.IGNORECASE)
 _MINUTE = timedelta(minutes=1)
-_CRON_START = re.compile(r"[\d*]")
+_CRON_START = lazy_pattern(r"[\d*]")
 """Anything else is a sentence of five words."""
 
 

@@ -23,6 +23,7 @@ from gateway.schedule.time_values import (
     Weekday,
     month_period,
 )
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.date_words import LANGUAGES
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.day_spans import DayMention, DaySpan, day_mentions, folded
@@ -141,7 +142,7 @@ def _days(text: str, today: date) -> Iterator[TimeWord]:
         end = word.end
 
 
-_FEAST_LEAD = re.compile(
+_FEAST_LEAD = lazy_pattern(
     r"(?<!\w)(?:on|before|after|by|until|vor|nach|bis|avant|apres|at|an|zu|am|a|en|op|met|w|na|no|di)\s\Z"
 )
 
@@ -185,8 +186,8 @@ def _month_of(found: re.Match[str]) -> int:
     return next((int(key[1:]) for key, said in found.groupdict().items() if said), THIS_MONTH)
 
 
-_PARTS = tuple((part, re.compile(WORDS["parts"][part.name.lower()])) for part in PartOfDay)
-LOOSE = re.compile(WORDS["parts"]["loose"])
+_PARTS = tuple((part, lazy_pattern(WORDS["parts"][part.name.lower()])) for part in PartOfDay)
+LOOSE = lazy_pattern(WORDS["parts"]["loose"])
 """Begins a part of the day that may stand apart from the rest of a time: "in the evening", but not "evening meal"."""
 
 
@@ -269,7 +270,7 @@ def _in_days(days: int) -> Maker:
 
 _PLACES = {key: words for key, words in WORDS["nth"].items() if key == "last" or key[1:].isdecimal()}
 _NTH_WORDS = "|".join(_PLACES.values())
-_NTH = re.compile(rf"(?<!\w)(?:{'|'.join(f'(?P<{key}>{words})' for key, words in _PLACES.items())})\s{{1,3}}\Z")
+_NTH = lazy_pattern(rf"(?<!\w)(?:{'|'.join(f'(?P<{key}>{words})' for key, words in _PLACES.items())})\s{{1,3}}\Z")
 _ENGLISH_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 _MONTH_NAMES = [
     [*names, WORDS["months"][str(number)]]
@@ -277,13 +278,13 @@ _MONTH_NAMES = [
         zip(_ENGLISH_MONTHS, *(each.months.split() for each in LANGUAGES.values() if each.months), strict=True), 1
     )
 ]
-_OF_MONTH = re.compile(
+_OF_MONTH = lazy_pattern(
     rf"\s{{1,3}}(?:{WORDS['nth']['of']}(?:{WORDS['nth']['month']})|{WORDS['nth']['in']}(?:"
     + "|".join(f"(?P<m{number}>{'|'.join(names)})" for number, names in enumerate(_MONTH_NAMES, 1))
     + r"))(?!\w)(?!\s20\d\d)"
 )
 """Behind a weekday: its month."""
-_RANGE, _RANGE_LEAD = re.compile(WORDS["weekday"]["range"]), re.compile(WORDS["weekday"]["range_lead"])
+_RANGE, _RANGE_LEAD = lazy_pattern(WORDS["weekday"]["range"]), lazy_pattern(WORDS["weekday"]["range_lead"])
 
 
 # --- repetitions
@@ -329,9 +330,9 @@ def _interval(match: re.Match[str], today: date) -> Value:
 
 _DATES, _PERIODS, _WEEKDAYS = WORDS["dates"], WORDS["periods"], WORDS["weekday"]
 _NEXT, _THIS, _LAST = (
-    re.compile(rf"(?<!\w)(?:{_WEEKDAYS[key]})\Z") for key in ("before_next", "before_this", "before_last")
+    lazy_pattern(rf"(?<!\w)(?:{_WEEKDAYS[key]})\Z") for key in ("before_next", "before_this", "before_last")
 )
-_NEXT_BEHIND = re.compile(_WEEKDAYS["after_next"])
+_NEXT_BEHIND = lazy_pattern(_WEEKDAYS["after_next"])
 
 
 def _day_forms() -> Iterator[Form]:
@@ -366,19 +367,19 @@ def _day_forms() -> Iterator[Form]:
         yield re.compile(WORDS["changes"][each]), always(Unread.UNREAD)
 
 
-GLUE, SUBJECT = (re.compile(WORDS["links"][each]) for each in ("glue", "subject"))
+GLUE, SUBJECT = (lazy_pattern(WORDS["links"][each]) for each in ("glue", "subject"))
 """What may stand between the words of one time, and what stands between a time and what it is for."""
-BEFORE, AFTER, BY = (re.compile(WORDS["changes"][each]) for each in ("before", "after", "by"))
+BEFORE, AFTER, BY = (lazy_pattern(WORDS["changes"][each]) for each in ("before", "after", "by"))
 """Words beside a time that change it; the last make a day a deadline."""
-AGAIN = re.compile(WORDS["links"]["again"])
+AGAIN = lazy_pattern(WORDS["links"]["again"])
 """Stands before the time of another order of the same sentence."""
-BARE = re.compile(rf"\s{{1,3}}\d{{1,2}}(?=\s{{0,3}}(?:[.!]?\Z|{WORDS['links']['subject']}))")
+BARE = lazy_pattern(rf"\s{{1,3}}\d{{1,2}}(?=\s{{0,3}}(?:[.!]?\Z|{WORDS['links']['subject']}))")
 """A number behind a day that may be an hour: "tomorrow 9"."""
-UNREAD_DATE, UNREAD_TIME = (re.compile(_DATES[each]) for each in ("unread_date", "unread_time"))
-_ORDINAL = re.compile(_DATES["ordinal"])
-_BEHIND = tuple((int(days), re.compile(words)) for days, words in WORDS["behind"].items())
+UNREAD_DATE, UNREAD_TIME = (lazy_pattern(_DATES[each]) for each in ("unread_date", "unread_time"))
+_ORDINAL = lazy_pattern(_DATES["ordinal"])
+_BEHIND = tuple((int(days), lazy_pattern(words)) for days, words in WORDS["behind"].items())
 _FORMS = (
-    (re.compile(WORDS["changes"]["hours"]), always(Unread.UNREAD)),
+    (lazy_pattern(WORDS["changes"]["hours"]), always(Unread.UNREAD)),
     *_repetitions(),
     *length_forms(),
     *clock_forms(),

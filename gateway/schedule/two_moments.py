@@ -1,17 +1,17 @@
 """The question which of several moments is meant: its words; pure."""
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from gateway.errors import ScheduleError
+from workspaces.lazy_pattern import lazy_pattern
 
 WHICH = ": say which"
 """Follows the moments in the question."""
 _FORM = "%a %Y-%m-%d %H:%M"
 _MOMENT = r"[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d"
-_SEVERAL = re.compile(rf"can mean (?P<moments>{_MOMENT}(?:(?:, | or ){_MOMENT}){{1,3}}){WHICH}")
-_ONE = re.compile(_MOMENT)
+_SEVERAL = lazy_pattern(rf"can mean (?P<moments>{_MOMENT}(?:(?:, | or ){_MOMENT}){{1,3}}){WHICH}")
+_ONE = lazy_pattern(_MOMENT)
 
 
 def either(said: str, moments: Sequence[datetime]) -> ScheduleError:

@@ -1,16 +1,16 @@
 """Recognises whose key or token a text is by its form, so that one pasted into the wrong prompt is not used."""
 
-import re
+from workspaces.lazy_pattern import lazy_pattern
 
 _KINDS = (
-    ("Telegram bot token", re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{10,}")),
-    ("Anthropic key", re.compile(r"sk-ant-[A-Za-z0-9_-]{10,}")),
-    ("OpenRouter key", re.compile(r"sk-or-[A-Za-z0-9_-]{10,}")),
-    ("OpenAI key", re.compile(r"sk-[A-Za-z0-9_-]{16,}")),
-    ("Google key", re.compile(r"AIza[A-Za-z0-9_-]{20,}")),
-    ("Discord bot token", re.compile(r"[A-Za-z0-9_-]{17,}\.[A-Za-z0-9_-]{5,8}\.[A-Za-z0-9_-]{20,}")),
-    ("GitHub token", re.compile(r"(gh[pousr]_|github_pat_)[A-Za-z0-9_]{16,}")),
-    ("Slack token", re.compile(r"xox[abpr]-[A-Za-z0-9-]{10,}")),
+    ("Telegram bot token", lazy_pattern(r"[0-9]{5,}:[A-Za-z0-9_-]{10,}")),
+    ("Anthropic key", lazy_pattern(r"sk-ant-[A-Za-z0-9_-]{10,}")),
+    ("OpenRouter key", lazy_pattern(r"sk-or-[A-Za-z0-9_-]{10,}")),
+    ("OpenAI key", lazy_pattern(r"sk-[A-Za-z0-9_-]{16,}")),
+    ("Google key", lazy_pattern(r"AIza[A-Za-z0-9_-]{20,}")),
+    ("Discord bot token", lazy_pattern(r"[A-Za-z0-9_-]{17,}\.[A-Za-z0-9_-]{5,8}\.[A-Za-z0-9_-]{20,}")),
+    ("GitHub token", lazy_pattern(r"(gh[pousr]_|github_pat_)[A-Za-z0-9_]{16,}")),
+    ("Slack token", lazy_pattern(r"xox[abpr]-[A-Za-z0-9-]{10,}")),
 )
 """The first that fits: OpenAI's prefix is also the beginning of others'. As the platforms document or show them."""
 KIND_OF_CHANNEL = {"telegram": "Telegram bot token", "discord": "Discord bot token"}

@@ -1,14 +1,14 @@
 """The home's file of secrets: keys and tokens by name, readable by its owner only."""
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from gateway.errors import ConfigError
+from workspaces.lazy_pattern import lazy_pattern
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEAD = "# Keys and tokens of this home; `strandline keys set NAME` changes one. A running gateway takes it up.\n"
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo
 
 from gateway.settings.zone import load_zone
+from workspaces.lazy_pattern import lazy_pattern
 
 
 def _rooted(path: Path, info: ValidationInfo) -> Path:
@@ -15,8 +16,8 @@ def _rooted(path: Path, info: ValidationInfo) -> Path:
     return Path(base) / path.expanduser()
 
 
-_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}", re.ASCII)
-_URL = re.compile(
+_HOST = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}", re.ASCII)
+_URL = lazy_pattern(
     r"(?P<scheme>[a-z]+)://(?:\[(?P<numeric>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9._-]{1,253}))"
     r"(?::(?P<port>[0-9]{1,5}))?(?:[/?][^\s\\#]*)?",
     re.ASCII,

@@ -1,8 +1,8 @@
 """Port to the pins, which determine the authoritative copy of an agent's files among several gateways."""
 
-import re
-
 from msgspec import Struct
+
+from workspaces.lazy_pattern import lazy_pattern
 
 
 class Pin(Struct, frozen=True):
@@ -25,7 +25,7 @@ class Pin(Struct, frozen=True):
         return cls(found["identity"], int(found["claims"]), found["number"]) if found else None
 
 
-_PIN = re.compile(r"\A(?P<identity>\S+) (?P<claims>[0-9]{1,18}) (?P<number>\S+)")
+_PIN = lazy_pattern(r"\A(?P<identity>\S+) (?P<claims>[0-9]{1,18}) (?P<number>\S+)")
 
 
 class KnownAgent(Struct, frozen=True):

@@ -1,6 +1,5 @@
 """Reads stored conversations, ended ones too, within a caller's access."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,16 +16,17 @@ from gateway.transcripts.memory_source import SUFFIX, scope_of_session
 from gateway.transcripts.read_tail import NewestFirst
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import Access, readable_scopes
+from workspaces.lazy_pattern import lazy_pattern
 
 PAGE_BYTES = 1_000_000
 """Size of the parts in which an export is read, approximately."""
 _LOOKED_INTO, _LOOKED_AT = 5, 200
 """Latest conversations, and last records of each, among which a receipt is looked for."""
-_SAID = re.compile(rb'"type":"(?:user|reply)","entry":\{"text":"(?!")')
+_SAID = lazy_pattern(rb'"type":"(?:user|reply)","entry":\{"text":"(?!")')
 """A message or a reply with some text, in the form that `codec.py` writes."""
 _SILENT = CallStartEntry | TurnNoteEntry | LoggedEntry
 """Records of the journal that show nobody anything."""
-_ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
+_ENDED = lazy_pattern(r"(.+)\.(\d{8}T\d{12}Z)")
 
 
 class ArchivedConversation(Struct, frozen=True):

@@ -1,6 +1,5 @@
 """Expiry of subagents' transcripts, once they are old and no note cites them."""
 
-import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
@@ -12,6 +11,7 @@ from gateway.transcripts.memory_source import FOLDER
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType
 from workspaces.files import Folder
+from workspaces.lazy_pattern import lazy_pattern
 
 log = structlog.get_logger()
 
@@ -19,7 +19,7 @@ FORGOTTEN = "helper_forgotten"
 """Reason code: counted for each transcript that is removed."""
 _GROWN = 1024 * 1024
 """Bytes that a note may grow by between two scans."""
-_CITED = re.compile(rf"{FOLDER}/([^\s/#`()\[\]]+\.jsonl)".encode())
+_CITED = lazy_pattern(rf"{FOLDER}/([^\s/#`()\[\]]+\.jsonl)".encode())
 """No name holds a slash: so no match starts within another, and a file from any sender takes linear time."""
 
 

@@ -6,7 +6,6 @@ results are left out, and commands with their answers: a note's text is found in
 
 import hashlib
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from gateway.transcripts.codec import Record, command_turns, earlier_versions, i
 from gateway.transcripts.parts import PartsCache
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.entry import PART_LINES, Document, part_path, split_path
 from workspaces.memory.text.dialogue import LineKind, answer_kind, day_heading, kind_of_speech, transcript_line
 
@@ -38,9 +38,9 @@ SETTLE_S = 5.0
 """Delay between a change and its indexing, in seconds: a turn writes several times. One more message of a part of 500
 lines takes the worker 13 to 35 ms."""
 
-_MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
+_MESSAGE = lazy_pattern(rb'"type":"(?:user|reply)"')
 """Cannot occur inside a text, where quotation marks are escaped."""
-_NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
+_NUMBERED = lazy_pattern(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: their length must not affect when one chat's transcript is found."""
 _HOLLOW = frozenset({LineKind.SMALL_TALK, LineKind.NO_ANSWER})
 _HOUSE = b'"is_house":true'
@@ -48,9 +48,9 @@ IMPORTED = "This conversation was imported from "
 """Begins the gateway's line in front of an imported conversation; its title follows a colon."""
 OTHERS = "Somebody else"
 """The speaker of words that a message passes on."""
-_PAUSED = re.compile(rb'"type":"logged"|"text":"/history\b')
+_PAUSED = lazy_pattern(rb'"type":"logged"|"text":"/history\b')
 """The mark of a pause or an end, or the question what was said: a conversation is indexed up to it at once."""
-_NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
+_NOT_IN_A_NAME = lazy_pattern(r"[^\w .'’-]")
 _LONGEST_NAME = 30
 
 

@@ -3,20 +3,20 @@
 Parts are counted in lines and not in bytes: a line's length depends on numbers that count the messages of all chats.
 """
 
-import re
 import sys
 from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct, field
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.entry import PART_LINES
 
 AHEAD_LINES = 20
 """Lines after a part that are read with it: the answer tells whether a message was a command."""
 _SHORTEST_LINE = 50
 """In bytes; a smaller file than a part of such lines is one part, and is not scanned for a list."""
-_OUTSIDE = re.compile(rb'"from_outside":true|"pictures":\[\{')
+_OUTSIDE = lazy_pattern(rb'"from_outside":true|"pictures":\[\{')
 """Cannot occur inside a text, where quotation marks are escaped."""
 
 

@@ -1,6 +1,5 @@
 """Intake of a message's attachments: files are fetched once, stored beside the notes, and described."""
 
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from gateway.turns.settings import AttachmentSettings
 from workspaces.access import Access, AgentId
 from workspaces.attachments import DownloadedFile, cleaned_name, store
 from workspaces.errors import TooLargeError, WorkspaceError, WorkspaceUnusableError
+from workspaces.lazy_pattern import lazy_pattern
 
 log = structlog.get_logger()
 
@@ -35,7 +35,7 @@ _HEAD_CHARS, _TAIL_CHARS = 4_000, 1_000
 """Parts of a long paste that a model is shown: as much of it as of a long tool result."""
 _PASTE_BYTES = 1_000_000
 """Largest file of a split paste: `read_file` takes twice as much."""
-_MIME = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
+_MIME = lazy_pattern(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 _TEXTS = frozenset({".txt", ".md", ".csv", ".json", ".yaml", ".yml", ".toml", ".xml", ".html", ".py", ".log", ".ics"})
 _WORDS = {
     AttachmentKind.PHOTO: "photo",

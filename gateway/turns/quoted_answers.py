@@ -4,15 +4,15 @@ An answer may repeat a forward, a page or a group, and a notice a stranger's nam
 ended, a quotation alone brings them back.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from gateway.agent.entries import COMMAND, ReplyEntry
 from gateway.agent.receipts import parted
 from gateway.agent.write_policy import is_from_outside
 from gateway.transcripts.codec import Record
+from workspaces.lazy_pattern import lazy_pattern
 
-_WORD = re.compile(r"[^\s!-/:-@\[-`{-~\u2010-\u205e\u2500-\u25ff\u2610-\u2612]+")
+_WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u2010-\u205e\u2500-\u25ff\u2610-\u2612]+")
 """Whatever is no space, punctuation, or sign of a list or a table: platforms show Markdown without its marks."""
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import difflib
 import json
-import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from gateway.web.completion_turns import PATIENCE_S, CompletionTurns, TurnFeed
 from gateway.web.errors import SERVER, HttpError
 from gateway.web.images import ImageCaps
 from gateway.web.wire import Completion, Shape, completion, model, models
+from workspaces.lazy_pattern import lazy_pattern
 
 CHAT_HEADER = "x-strandline-chat"
 """Names the conversation; without it the field `user` does."""
@@ -27,7 +27,7 @@ KEY_HEADER = "idempotency-key"
 DEFAULT_CHAT = "main"
 KEEP_ALIVE_S = 15.0
 """Seconds between keep-alives of an idle stream; proxies cut silent ones after 30 or 60 s."""
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:-]{0,63}")
+_PLAIN_NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._@+:-]{0,63}")
 
 
 class CompletionPages:

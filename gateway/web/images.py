@@ -9,8 +9,9 @@ from msgspec import Struct
 from adapters.channel import Attachment, AttachmentKind
 from gateway.web.errors import HttpError
 from workspaces.image_info import picture_facts
+from workspaces.lazy_pattern import lazy_pattern
 
-_DATA = re.compile(r"data:(?P<mime>[A-Za-z0-9.+/-]{1,100});base64,", re.IGNORECASE)
+_DATA = lazy_pattern(r"data:(?P<mime>[A-Za-z0-9.+/-]{1,100});base64,", re.IGNORECASE)
 _KINDS = "JPEG, PNG, WebP or GIF"
 
 

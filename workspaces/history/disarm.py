@@ -1,13 +1,14 @@
 """Removal of everything in a history's repository that could make git run another program."""
 
 import os
-import re
 import shutil
 from pathlib import Path
 
+from workspaces.lazy_pattern import lazy_pattern
+
 _KEPT = frozenset({"HEAD", "config", "packed-refs", "refs", "objects", "description"})
 """All that Strandline creates; `hooks`, `info` (attributes name drivers), `commondir`, `config.worktree` are not."""
-_OURS = re.compile(r"^\s*(agent|maintained)\s*=\s*([A-Za-z0-9:+.-]{1,64})\s*$")
+_OURS = lazy_pattern(r"^\s*(agent|maintained)\s*=\s*([A-Za-z0-9:+.-]{1,64})\s*$")
 _SETTINGS = """\
 [core]
 \trepositoryformatversion = 0

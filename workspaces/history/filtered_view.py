@@ -1,6 +1,5 @@
 """The history as one turn sees it: logs, diffs and earlier texts, restricted by the turn's access."""
 
-import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -19,12 +18,13 @@ from workspaces.history.line_changes import LineChanges, Patch, writers_of
 from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, topic_of
 from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, TurnChanges
 from workspaces.history.visibility import partial_id, sees_all, sees_path, visible_part
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.paths import clean_path
 
 if TYPE_CHECKING:
     from workspaces.history.repository import Repository
 
-_REVISION = re.compile(r"[0-9a-f]{7,40}")
+_REVISION = lazy_pattern(r"[0-9a-f]{7,40}")
 _LOG_DEADLINE_S = 20.0
 _COMPARED = 50
 """Most files with line differences in one diff."""

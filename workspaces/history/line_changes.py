@@ -4,7 +4,6 @@ The file is derived and append-only: missing, damaged, or of another history, it
 """
 
 import os
-import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +18,7 @@ from msgspec import Struct, field
 from workspaces.history.git_command import Git
 from workspaces.history.messages import Origin, parse
 from workspaces.house import may_mark
+from workspaces.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from workspaces.history.repository import Repository
@@ -28,7 +28,7 @@ _PATCHES = (
     *("--no-ext-diff", "--no-textconv", "--format=%x00%H %as%x00%B%x00"),
 )
 _DEADLINE_S = 300.0
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = lazy_pattern(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _FRAME = struct.Struct("<II")
 """Length and checksum of the commits that were appended at once."""
 _IN_A_FRAME = 500

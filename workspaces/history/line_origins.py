@@ -6,7 +6,6 @@ files that it creates. The owner's own edit or approval makes a line, and its fi
 with a trailer has written is of unknown origin.
 """
 
-import re
 import struct
 import threading
 from array import array
@@ -19,20 +18,21 @@ from workspaces.access import PRIVATE, Scope, scope_of
 from workspaces.history.line_changes import FileChanges, Patch, ReplacedLines
 from workspaces.history.messages import EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE, Origin
 from workspaces.house import HouseFolders
+from workspaces.lazy_pattern import lazy_pattern
 
-_MARKS = re.compile(r"(?:[\s>#*+\-•|]++|\d{1,3}[.)]\s)*+")
+_MARKS = lazy_pattern(r"(?:[\s>#*+\-•|]++|\d{1,3}[.)]\s)*+")
 """What may precede the same words in another place: list and heading marks, quotation, a diff's own sign."""
-_AFTER_NAME = re.compile(r"(?: \([\d,]+ bytes\)|/)$")
+_AFTER_NAME = lazy_pattern(r"(?: \([\d,]+ bytes\)|/)$")
 """What a listing puts after a file's name."""
 _LEAST = 3
 """Letters, or different signs, of a line that says something: "---", "ok" and the heading of a day are nobody's."""
 _MOST_DIGITS = 24
 """Of a line that says nothing: more than a date, a time or a number has, and less than a sentence in numbers."""
-_LETTER = re.compile(r"[^\W\d_]")
-_SIGN = re.compile(r"[^\w\s!-/:-@\[-`{-~\u2010-\u205e\u2500-\u259f]")
+_LETTER = lazy_pattern(r"[^\W\d_]")
+_SIGN = lazy_pattern(r"[^\w\s!-/:-@\[-`{-~\u2010-\u205e\u2500-\u259f]")
 """Neither punctuation nor a drawn line: a model reads enclosed letters, braille and invisible tags too."""
-_DIGIT = re.compile(r"\d")
-_WORD_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_DIGIT = lazy_pattern(r"\d")
+_WORD_LETTER = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts in which one or two are a word."""
 _USUAL_PLACES = frozenset({"memory", "memory.md", "memory/shared", "skills", "attachments"})
 """Files and folders, case-folded, whose names nobody chose."""

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from workspaces.access import SHARED_FOLDER
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.secrets import redact
 
 INITIAL = "init: initialize memory repository"
@@ -17,10 +18,10 @@ MAINTENANCE = "gc: repository maintenance"
 
 NOTES_FOLDER = SHARED_FOLDER.parent
 LONG_TERM = frozenset({PurePosixPath("MEMORY.md"), PurePosixPath("memory.md")})
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.ASCII)
+_DAY = lazy_pattern(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.ASCII)
 _BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Control characters, lone surrogates, and characters that some programs take for a line ending."""
-_TRAILER = re.compile(r"(Session|Message|Turn|Approved-By|Mark|Undoes|Chat|Author|Others): (.+)")
+_TRAILER = lazy_pattern(r"(Session|Message|Turn|Approved-By|Mark|Undoes|Chat|Author|Others): (.+)")
 EDITOR_SESSION = "editor"
 """The session of changes from outside: by the owner's editor, or another program of the owner's."""
 OWNERS_COMMANDS = "command line"

@@ -9,13 +9,14 @@ from workspaces.access import is_attachment
 from workspaces.errors import NoSuchFileError, TooLargeError
 from workspaces.files import Folder
 from workspaces.folder_entries import FoundFile
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.secrets import redact_bytes
 
 KEPT_BYTES = 1024 * 1024
 """Largest text with history; a larger file is not a note (our default)."""
 _SETTLED_NS = 50_000_000
 """Longest tick of file timestamps, 4–10 ms, with a margin."""
-_REFUSED_NAME = re.compile(r"(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE)
+_REFUSED_NAME = lazy_pattern(r"(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE)
 """Names that git refuses in trees, because some file system reads them as `.git`."""
 
 

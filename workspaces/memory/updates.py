@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.hits import Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.claim_words import CHANGED, NEW
@@ -66,7 +67,7 @@ _NO_THING = frozenset(
 )
 """Words of a question that say nothing of the thing."""
 _EMPTY = frozenset(map(stem, STOP_WORDS))
-_OWN = re.compile(
+_OWN = lazy_pattern(
     r"\b(?:I|we|my|our|ich|wir|mein\w?|unser\w?|je|nous|mon|ma|mes|notre|yo|mi|mis|nosotr[oa]s|io|noi|mi[oa]|eu|meu|minha"
     r"|ik|wij|mijn|onze|mój|moj[ae]|eu|noi|я|мы|мой|моя|ми|мій)\b|\bj['’]|我|私",
     re.IGNORECASE,
@@ -82,12 +83,14 @@ _LINE_WORDS = 24
 """Most words of a line whose places are compared, as the time rises with their square; our choice."""
 _CODE_DIGITS = 3
 """Fewest digits of a code: "26 march" is none."""
-_WORD = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*")
-_NAME = re.compile(r"(?<=[^\W_][\s\"'“])(?=[^\W\d_a-zß-öø-ÿ])[^\W\d_][\w'’-]+")
+_WORD = lazy_pattern(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*")
+_NAME = lazy_pattern(r"(?<=[^\W_][\s\"'“])(?=[^\W\d_a-zß-öø-ÿ])[^\W\d_][\w'’-]+")
 """A capitalised word after another one."""
-_PRONOUN = re.compile(r"\b(?:he|she|they|it|his|her|their|its|er|sie|es|ihre?|seine?|il|elle|lui|lei)\b", re.IGNORECASE)
-_OUGHT = re.compile(r"\b(?:should|ought to|soll(?:te|ten|en)?|devrait|debería|dovrebbe)\b", re.IGNORECASE)
-_ASKED_THEN = re.compile(
+_PRONOUN = lazy_pattern(
+    r"\b(?:he|she|they|it|his|her|their|its|er|sie|es|ihre?|seine?|il|elle|lui|lei)\b", re.IGNORECASE
+)
+_OUGHT = lazy_pattern(r"\b(?:should|ought to|soll(?:te|ten|en)?|devrait|debería|dovrebbe)\b", re.IGNORECASE)
+_ASKED_THEN = lazy_pattern(
     r",\s+(?:so\s+|and\s+)?(?=(?:what|which|how|who|when|where|why|can|could|should|do|does|is)\b)"
 )
 """Begins a question after a statement: "I meet Ann on Monday, what should I ask her?"."""

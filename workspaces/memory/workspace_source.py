@@ -13,6 +13,7 @@ from workspaces.errors import BadPathError, FileBusyError, NoSuchFileError, TooL
 from workspaces.files import Folder
 from workspaces.folder_entries import FoundFile
 from workspaces.house import HouseFolders
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.paths import DEPTH, KNOWN_PATHS
 from workspaces.secrets import redact
@@ -24,7 +25,7 @@ FRESH_NS = 50_000_000
 
 OthersLines = Callable[[PurePosixPath, str], Sequence[int]]
 """Returns the lines of a file with a text, from 1, that hold others' words."""
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-.*)?\.md", re.DOTALL)
+_DAY = lazy_pattern(r"(\d{4}-\d{2}-\d{2})(?:-.*)?\.md", re.DOTALL)
 
 
 class WorkspaceNotes:

@@ -1,13 +1,13 @@
 """Selection of a server's tools, and their form for a model; everything here is pure."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from gateway.agent.models.port import ToolSpec
 from gateway.agent.receipts import ACTING, READING
+from workspaces.lazy_pattern import lazy_pattern
 
 MOST_TOOLS = 64
 """Most tools of one server that are offered."""
@@ -15,7 +15,7 @@ DESCRIPTION_CHARS = 1_000
 """Longest description; the rest is cut off."""
 SCHEMA_CHARS = 8_000
 """Longest schema of a tool's arguments, which is part of every request. The three limits are our choice."""
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 """Valid tool names for providers."""
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -27,6 +26,7 @@ from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.models.wire import BrokenReplyError, events
+from workspaces.lazy_pattern import lazy_pattern
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 CONNECT_TIMEOUT_S = 10.0
@@ -41,7 +41,7 @@ _FINISHES = {
 }
 """Every other reason (`end_turn`, `tool_use`, `stop_sequence`) means that the reply is whole."""
 _CACHED = {"type": "ephemeral"}
-_SOUND_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_SOUND_ID = lazy_pattern(r"[a-zA-Z0-9_-]+")
 
 Json = dict[str, Any]
 

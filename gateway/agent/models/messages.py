@@ -20,6 +20,7 @@ from gateway.agent.entries import (
     not_run,
 )
 from gateway.agent.models.port import ModelRequest
+from workspaces.lazy_pattern import lazy_pattern
 
 SENDER_CAP = 64
 """Longest sender name, in characters, that is shown to a model (Telegram's own limit for a first name)."""
@@ -31,7 +32,7 @@ UNSEEN = "[A picture of this message could not be shown to you: you have only th
 
 UNSHOWN = "[What was said before is not shown.]"
 NOTE, NOTE_END = "[Note of the gateway]", "[End of the note]"
-_FRAME = re.compile(r"\[(note of the gateway|end of the note)\]", re.IGNORECASE)
+_FRAME = lazy_pattern(r"\[(note of the gateway|end of the note)\]", re.IGNORECASE)
 
 
 class UnansweredMessages(Struct, frozen=True):

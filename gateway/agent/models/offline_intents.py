@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gateway.agent.models.offline_languages import is_yes, ordered_note, topic_of_own_words, topic_to_forget
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import is_question, is_small_talk
 
 
@@ -35,8 +36,8 @@ class Intent(Struct, frozen=True):
     """A question for what was said, without a topic."""
 
 
-_MENTION = re.compile(r"^\s*@\w+[\s,:]*")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
+_MENTION = lazy_pattern(r"^\s*@\w+[\s,:]*")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _COURTESY = (
     r"(?:(?:hey|hi|hello|ok|okay|well|so|also|and|oh|please|pls|kindly|just)\b[\s,!.:]*"
     r"|(?:can|could|would|will) you\b[\s,]*"
@@ -50,47 +51,47 @@ _LOOSE_VERB = (
 )
 _LINK = r"(?:\s*[:,–—-]+\s*(?:that\s+)?|\s+that\b[\s:,]*|\s+(?:this|it|the following)\s*(?:[:,.!]+\s*|$)|\s*[.!]*$)"
 _RECALL = r"(?:when|what|where|who|whom|whose|which|why|how|if|whether|anything|any|me)\b"
-_LINKED_ORDER = re.compile(rf"{_COURTESY}(?P<verb>{_VERB}|{_LOOSE_VERB}){_LINK}", re.IGNORECASE)
+_LINKED_ORDER = lazy_pattern(rf"{_COURTESY}(?P<verb>{_VERB}|{_LOOSE_VERB}){_LINK}", re.IGNORECASE)
 """An order to note the text after "that", "this" or a colon."""
-_BARE_ORDER = re.compile(rf"{_COURTESY}(?P<verb>{_VERB})\s+(?!{_RECALL})", re.IGNORECASE)
+_BARE_ORDER = lazy_pattern(rf"{_COURTESY}(?P<verb>{_VERB})\s+(?!{_RECALL})", re.IGNORECASE)
 """An order right before the fact; "remember when we met" is not one."""
-_AFTERTHOUGHT = re.compile(
+_AFTERTHOUGHT = lazy_pattern(
     r"(?:(?<!\s)\s++|(?<![\s,;–—-]))[,;–—-]++\s*+(?:please\s++)?(?:remember|note|don['’]?t forget) (?:this|that|it)"
     r"[\s.!]*+$",
     re.IGNORECASE,
 )
 """Begins where a run of spaces or dashes begins: tried from within each run it would be quadratic."""
-_POLITE = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
-_POINTS_BACK = re.compile(r"(?:it|its|they|their|he|his|she|her|this|that|these|those|there)\b", re.IGNORECASE)
-_CLOSING = re.compile(
+_POLITE = lazy_pattern(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
+_POINTS_BACK = lazy_pattern(r"(?:it|its|they|their|he|his|she|her|this|that|these|those|there)\b", re.IGNORECASE)
+_CLOSING = lazy_pattern(
     r"(?:(?:thanks|thank you|thx|ty|ta|cheers|please|ok|okay|great|cool|perfect|got it|never mind|danke|vielen dank"
     r"|merci|gracias|muchas gracias|grazie|obrigad[oa]|dank je(?: wel)?|bedankt|dzięk(?:i|uję)|mulțumesc|спасибо"
     r"|дякую|谢谢|ありがとう)(?: a lot| so much| very much| schön| dir| beaucoup| mille)?[\s,.!]*)+",
     re.IGNORECASE,
 )
-_GREETING = re.compile(
+_GREETING = lazy_pattern(
     r"(?:(?:hi|hello|hey|hiya|yo|howdy|greetings|good (?:morning|afternoon|evening|day)|hola|hallo|salut|привет|start)"
     r"(?: (?:there|again|everyone|all|bot|agent|strandline))?[\s,.!]*)+",
     re.IGNORECASE,
 )
-_HELP = re.compile(
+_HELP = lazy_pattern(
     r"(?:(?:hi|hello|hey)[\s,.!]+)?(?:help(?: me)?|what (?:can|do) you do|what are you|who are you"
     r"|how do(?:es)? (?:you|this|it) work|are you (?:there|an? (?:ai|bot|language model|llm)))[\s?!.]*",
     re.IGNORECASE,
 )
-_LISTS_JOBS = re.compile(
+_LISTS_JOBS = lazy_pattern(
     r"(?:(?:what|which|list|show|show me|do i have|are there)(?: are)?(?: all)?(?: my| the| any)?(?: scheduled| set)? "
     r"(?:reminders|jobs|alarms)(?: do i have| have i set| are (?:set|scheduled|there))?|what(?: is|['’]s) scheduled"
     r"|welche erinnerungen (?:habe ich|gibt es)|(?:zeig|zeige)(?: mir)?(?: alle| meine) erinnerungen)[\s?!.]*",
     re.IGNORECASE,
 )
-_CANCELS_JOB = re.compile(
+_CANCELS_JOB = lazy_pattern(
     r"(?:please )?(?:cancel|delete|remove|stop|lösche|streiche) (?:the )?(?:job|reminder|erinnerung) "
     r"(?:number |no\. |nr\. |#)?(?P<number>\d{1,6})(?: please)?[\s.!]*",
     re.IGNORECASE,
 )
-_FOLLOW_UP = re.compile(r"(?:and|but|what about|how about|so|then|or)\b", re.IGNORECASE)
-_PRONOUN = re.compile(
+_FOLLOW_UP = lazy_pattern(r"(?:and|but|what about|how about|so|then|or)\b", re.IGNORECASE)
+_PRONOUN = lazy_pattern(
     r"\b(?:it|its|that|this|those|these|they|them|their|he|him|his|she|her|then|one"
     r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )there(?!['’]s\b| (?:is|are|was|were)\b))\b",
     re.IGNORECASE,
@@ -100,7 +101,7 @@ _QUESTION_MARKS = ("?", "？")
 _FEW_WORDS = 2
 """A question with at most this many content words and a pronoun refers to the one before it."""
 _TELLING_WORDS, _TELLING_CHARS = 3, 4
-_CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+_CJK = lazy_pattern(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _QUERY_WORDS = 16
 """Longest tail, in words, that a follow-up question takes over."""
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from workspaces.lazy_pattern import lazy_pattern
+
 LANGUAGES = (
     "English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Romanian, Russian, Ukrainian, Chinese and "
     "Japanese"
@@ -29,18 +31,18 @@ class _Phrases(Struct, frozen=True):
 
 _PHRASES = Path(__file__).with_name("offline_phrases.toml")
 _EUROPEAN = tuple(_Phrases(**each) for each in tomllib.loads(_PHRASES.read_text("utf-8")).values())
-_NOTE_CJK = re.compile(
+_NOTE_CJK = lazy_pattern(
     r"(?:请|請|麻烦|帮我|你?要){0,4}(?:记住|記住|记下来?|記下|记一下|记得|別忘了|别忘了|不要忘记)[:：,，\s]*(?P<fact>\S.*)"
     r"|(?:覚えて(?:おいて)?|メモして(?:おいて)?)(?:ください|ね)?[:：、。\s]+(?P<fact2>\S.*)",
     re.DOTALL,
 )
-_NOTE_CJK_END = re.compile(
+_NOTE_CJK_END = lazy_pattern(
     r"(?<=\S)(?:を|と|って|ことを|のを)?(?:覚えて(?:おいて)?|メモして(?:おいて)?|忘れないで)(?:ください|ね)?[。!！]{0,9}\Z"
 )
-_SPACE = re.compile(r"\s*+")
-_FORGET_CJK = re.compile(r"(?:请|請)?(?:忘掉|忘记|忘記)(?P<topic>\S.*)", re.DOTALL)
-_FORGET_CJK_END = re.compile(r"(?<=\S)(?:のこと)?(?:を|は)?忘れて(?:ください)?[。!！]{0,9}\Z")
-_SAID_CJK = re.compile(
+_SPACE = lazy_pattern(r"\s*+")
+_FORGET_CJK = lazy_pattern(r"(?:请|請)?(?:忘掉|忘记|忘記)(?P<topic>\S.*)", re.DOTALL)
+_FORGET_CJK_END = lazy_pattern(r"(?<=\S)(?:のこと)?(?:を|は)?忘れて(?:ください)?[。!！]{0,9}\Z")
+_SAID_CJK = lazy_pattern(
     r"(?:关于|關於)(?P<topic>\S.*?)[,，]?我(?:都|之前)?(?:说|說|讲|講)(?:过|過|了)?(?:什么|什麼)[?？]?"
     r"|我(?:之前)?(?:说过|說過|说了|讲过)(?P<topic2>.*?)(?:什么|什麼|吗|嗎)[?？]?"
     r"|(?P<topic3>\S.*?)について(?:私は|僕は|俺は)?(?:何|なん)(?:て|と)?(?:言っ|いっ|話し)(?:た|ていた|てた)(?:っけ)?[?？]?"
@@ -52,14 +54,14 @@ _SAID_ENGLISH = (
     r"what (?:did i|have i|i) (?:say|said|tell you|told you|mention(?:ed)?)(?: to remember)?"
     r"(?: (?:about|of|on|regarding))?"
 )
-_ABOUT = re.compile(
+_ABOUT = lazy_pattern(
     r"(?:(?:the )?(?:notes?|things?|stuff|bit) (?:about|on|with)|everything (?:about|on)|lo del?"
     r"|(?:la )?nota (?:de|sobre)|(?:das|die sache|die notiz) (?:mit|über|zu[mr]?)|l['’]histoire d[eu]"
     r"|(?:la )?note sur|a nota sobre|isso d[eoa]|la (?:cosa|storia) d[ei]l?)\s+",
     re.IGNORECASE,
 )
 """Precedes a topic that is to be forgotten, and is no part of it."""
-_YES = re.compile(
+_YES = lazy_pattern(
     r"(?:yes|yep|yeah|ok|okay|sure|do|ja|klar|gerne|oui|d['’]accord|sí|si|vale|claro|dale|sì|va bene|certo|sim|tak"
     r"|jasne|da|sigur|да|конечно|так|是|好|好的|はい|お願い(?:します)?)"
     r"(?:[\s,]+(?:please|bitte|gerne|s['’]il te plaît|por favor|do|(?:note|save|write|remember) (?:it|that)(?: down)?"

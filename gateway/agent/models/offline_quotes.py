@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.models.offline_intents import content_words, is_statement
 from gateway.agent.person_requests import REMINDER
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.tokens import STOP_WORDS, query_terms, terms
 
@@ -47,11 +48,11 @@ _PASTE = 1_000
 _CUT = 0.05
 """Share of its words that a part of it may lack: the ends of a hit are cut. Our choice."""
 
-_TIME = re.compile(r"^(\d{1,2}:\d{2})\s+")
-_SAID_AFTER = re.compile(r"\n(?=\d{1,2}:\d{2}\s)")
+_TIME = lazy_pattern(r"^(\d{1,2}:\d{2})\s+")
+_SAID_AFTER = lazy_pattern(r"\n(?=\d{1,2}:\d{2}\s)")
 """Stands before a further message of a quote; without a paragraph of its own it would run on."""
-_NUMBER = re.compile(r"\d+")
-_WORD = re.compile(r"\w+")
+_NUMBER = lazy_pattern(r"\d+")
+_WORD = lazy_pattern(r"\w+")
 
 
 class _ToolJson(BaseModel):

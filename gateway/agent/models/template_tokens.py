@@ -8,8 +8,9 @@ an invented one, and is dropped.
 import re
 
 from gateway.agent.models.stream_filter import StreamFilter
+from workspaces.lazy_pattern import lazy_pattern
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"(?P<begin><\|(?:im_start|start_header_id|assistant|user|system)\|>|<start_of_turn>)"
     r"|(?P<end><\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end_header_id|end|return)\|>"
     r"|<end_of_turn>|<｜end▁of▁sentence｜>|<eos>|</s>)"

@@ -8,9 +8,10 @@ never closed is text, and comes back at the end.
 import re
 
 from gateway.agent.models.stream_filter import StreamFilter
+from workspaces.lazy_pattern import lazy_pattern
 
 _TAGS = r"(?:think|thinking|thought|thoughts|reasoning|seed:think)"
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"(?P<open><{_TAGS}>)|(?P<close></{_TAGS}>)|(?P<fence>```)|(?P<tick>`)|(?P<line>\n)", re.IGNORECASE
 )
 """Each alternative is bounded, so reading is linear."""

@@ -9,6 +9,7 @@ from datetime import tzinfo
 
 from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, said_text
 from gateway.agent.window.count import entry_tokens
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.facts import facts_in, sentences
 from workspaces.memory.text.tokens import identifiers
 
@@ -22,16 +23,16 @@ ONECLAW_SHARE = 0.8
 _ORDERS_CHARS = 8_000
 _SHOWN_RESULT = 600
 _ITEM_CHARS = 150
-_ORDER = re.compile(
+_ORDER = lazy_pattern(
     r"\b(?:don'?t|do not|never|always|from now on|until i|unless i|before you|wait for my|only (?:when|if|after)"
     r"|under no circumstances|make sure|ask me (?:first|before)|stop \w+ing"
     r"|nie(?:mals)?|immer|ab jetzt|erst wenn|ne (?:jamais|pas)|toujours|nunca|siempre|никогда|всегда|не надо)\b",
     re.IGNORECASE,
 )
-_DECISION = re.compile(
+_DECISION = lazy_pattern(
     r"\b(?:decided|decision|agreed|let'?s|we(?:'ll| will)|chose|chosen|settled on|instead of)\b", re.IGNORECASE
 )
-_TASK = re.compile(r"\b(?:to-?do|remind|need to|have to|must|should|still open|tomorrow|next week|by \w+day)\b", re.I)
+_TASK = lazy_pattern(r"\b(?:to-?do|remind|need to|have to|must|should|still open|tomorrow|next week|by \w+day)\b", re.I)
 
 
 def first_kept(turns: Sequence[Sequence[Entry]], kept_tokens: int) -> int:

@@ -5,13 +5,13 @@ noted twice, and a statement that somebody repeats is a confirmation: neither is
 """
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 from msgspec import structs
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import Hand, NotedEntry
 from workspaces.memory.checkup.quality import EntryUse
@@ -21,7 +21,7 @@ from workspaces.memory.text.dialogue import EVIDENCE
 
 OVERLAP = 0.75
 """Share of common words from which two entries may say the same; our choice."""
-_NAME = re.compile(r"\b[^\W\d_a-z]\w+")
+_NAME = lazy_pattern(r"\b[^\W\d_a-z]\w+")
 FEWEST = 2
 """Words of an entry that is compared: "Gym." on two days is no double."""
 _MOST_ALIKE = 50

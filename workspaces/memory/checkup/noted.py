@@ -1,7 +1,6 @@
 """Entries of notes as the check-up reads them: their words, their day, and the turn or the hand that wrote them."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from workspaces.access import scope_of
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.entry import Document
 from workspaces.memory.text.chunking import entries_of
 from workspaces.memory.text.dialogue import LineKind, ParsedLine, read_line
@@ -21,13 +21,13 @@ from workspaces.memory.text.known_lines import until
 from workspaces.memory.text.tokens import STOP_WORDS, normalised, stem
 from workspaces.memory.workspace_source import day_of
 
-_WORD = re.compile(r"\w+")
-_HEADING = re.compile(r"\s*+#{1,6}\s")
+_WORD = lazy_pattern(r"\w+")
+_HEADING = lazy_pattern(r"\s*+#{1,6}\s")
 _DENIALS = "not no nor never none cannot don't isn't doesn't can't won't didn't aren't"
 _DENYING = frozenset([*_DENIALS.split(), *_DENIALS.replace("'", "").split()])
 _WHO = frozenset("user owner user's owner's".split())  # noqa: SIM905
 """Whom every line is about."""
-_TIME = re.compile(r"\A\[?\d{1,2}:\d{2}\]?\s")
+_TIME = lazy_pattern(r"\A\[?\d{1,2}:\d{2}\]?\s")
 OWNER = "Owner"
 """How the gateway calls the owner in notes of conversations."""
 _OFTEN = 3

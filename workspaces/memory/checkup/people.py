@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import NotedEntry
 from workspaces.memory.text.facts import FactKind, facts_in, folded
@@ -16,16 +17,16 @@ _ROLES = (
     r"|heißt|namens|freund(?:in)?|bruder|schwester|mutter|vater|chef(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|ami|amie"
     r"|frère|sœur|mère|père|amig[oa]|herman[oa]|madre|padre|amic[oa]|fratello|sorella"
 )
-_ROLE = re.compile(_ROLES, re.IGNORECASE)
-_BEFORE = re.compile(
+_ROLE = lazy_pattern(_ROLES, re.IGNORECASE)
+_BEFORE = lazy_pattern(
     rf"\b(?:{_ROLES}|(?:user|owner)(?:['’]s)? name)(?:\s(?:is|ist|est|es|è|was))?[:,]?\s$", re.IGNORECASE
 )
-_AFTER = re.compile(
+_AFTER = lazy_pattern(
     r"(?:,\s)?(?:is\s(?:a|an|the|\d|from|married|working)|was\s(?:a|an|born)|works?|lives?|studies|likes?|loves?|hates?|prefers?"
     r"|said|says|told|asked|wants?|thinks|married|speaks|wohnt|arbeitet|lebt|mag|habite|travaille|vive|trabaja|lavora)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 _NEAR = 30
 """Characters beside a name that tell whose it is."""
 
@@ -55,7 +56,7 @@ def _first_names(text: str) -> Iterator[str]:
             yield first[0]
 
 
-_ACTS = re.compile(r"(?:works|lives|studies|said|told|asked|wants|thinks|married|wohnt|arbeitet|lebt)\b")
+_ACTS = lazy_pattern(r"(?:works|lives|studies|said|told|asked|wants|thinks|married|wohnt|arbeitet|lebt)\b")
 
 
 def name_words(name: str) -> frozenset[str]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.checkup.doubles import Pair, is_state
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import OWNER, NotedEntry
@@ -21,12 +22,14 @@ _USES = 3
 _SECTIONS = (
     (
         "preferences",
-        re.compile(r"\b(?:prefer\w*|likes?|loves?|hates?|favou?rite|allergic|vegetarian|mag|lieber)\b", re.IGNORECASE),
+        lazy_pattern(
+            r"\b(?:prefer\w*|likes?|loves?|hates?|favou?rite|allergic|vegetarian|mag|lieber)\b", re.IGNORECASE
+        ),
     ),
-    ("profile", re.compile(r"\b(?:my|i am|i'm|i live|i work|lives?|born|name is|wohne|heiße)\b", re.IGNORECASE)),
+    ("profile", lazy_pattern(r"\b(?:my|i am|i'm|i live|i work|lives?|born|name is|wohne|heiße)\b", re.IGNORECASE)),
     (
         "projects",
-        re.compile(r"\b(?:project|repo\w*|deploy\w*|release|branch|server|staging|production)\b", re.IGNORECASE),
+        lazy_pattern(r"\b(?:project|repo\w*|deploy\w*|release|branch|server|staging|production)\b", re.IGNORECASE),
     ),
 )
 

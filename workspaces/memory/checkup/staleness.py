@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import OWNER, NotedEntry
 from workspaces.memory.text.claims import Claim, Relation, claims_in, relation
@@ -19,7 +20,7 @@ FLEETING = timedelta(days=14)
 _YEAR_MONTHS, _HALF = 12, 6
 _MOST_ALIKE = 60
 """Lasting claims with one word that a later one is compared with; more share a word of every line."""
-_RECURS = re.compile(
+_RECURS = lazy_pattern(
     r"\b(?:every|each|annual\w*|yearly|monthly|weekly|daily|birthday|anniversary|born|name ?day|always|usually"
     r"|season\w*|since|jede[nrsm]?|jährlich|monatlich|wöchentlich|täglich|geburtstag|geboren|hochzeitstag|immer|seit|chaque|anniversaire"
     r"|depuis|cada|cumpleaños|desde|ogni|compleanno|каждый|родил\w*)\b|\b\w+days\b",

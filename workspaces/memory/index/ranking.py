@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct, structs
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.index.engine import Column, Ids, Scores
 from workspaces.memory.index.settings import GENTLE, Blend
 from workspaces.memory.text.dates import NamedDate
@@ -114,7 +115,7 @@ class ParsedQuery(Struct, frozen=True):
         return bool(self.dates) and all(word in _DAY_WORDS for word in words)
 
 
-_ASKS_AGENT = re.compile(
+_ASKS_AGENT = lazy_pattern(
     r"\byou (?:\w+ )?(?:said|told|suggested|recommended|advised|mentioned|proposed|explained|wrote)\b"
     r"|\b(?:did|have|had) you (?:\w+ )?(?:say|said|t[eo]ll?d?|suggest|recommend|advise|mention|propose|explain|writ)"
     r"|\byour (?:answer|advice|suggestion|recommendation|proposal)"

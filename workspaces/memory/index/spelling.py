@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from workspaces.access import Scope
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.index.embeddings import Vocabulary
 from workspaces.memory.index.rarity import Rarity
 from workspaces.memory.text.languages import ENGLISH, language_of
@@ -28,7 +29,7 @@ MOST_WORDS = 3
 """Words of a query that are corrected."""
 OFTEN = 50
 """Entries from which on a word is known, whatever they are: looking at more of them takes longer."""
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
 

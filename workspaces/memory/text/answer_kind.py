@@ -7,6 +7,8 @@ for none of these.
 import re
 from enum import Enum
 
+from workspaces.lazy_pattern import lazy_pattern
+
 
 class AnswerKind(Enum):
     TIME = "time"
@@ -26,7 +28,7 @@ class AnswerKind(Enum):
 
 
 _ASKED = {
-    AnswerKind.CODE: re.compile(
+    AnswerKind.CODE: lazy_pattern(
         r"\b(?:phone|mobile|telephone|iban|serial|account|customer|reference|tracking|order) (?:no|nr|number)?s?\b"
         r"|\b(?:numbers? of(?! (?:people|guests|kids|hours|days)\b)|codes?|pin|passwords?|iban|plate"
         r"|(?<!how )number(?! of )|nummer|kennzeichen|passwort|numéro|número"
@@ -35,7 +37,7 @@ _ASKED = {
         r"|код|номер|пароль)\b",
         re.IGNORECASE,
     ),
-    AnswerKind.TIME: re.compile(
+    AnswerKind.TIME: lazy_pattern(
         r"\b(?:when(?:['’]?s)?|(?:what|which) (?:time|day|date|month|year|week|weekend|deadline)|how long ago"
         r"|(?:what['’]?s|what (?:is|was)) (?:the|my|our) (?:deadline|due date)"
         r"|wann|um wie ?viel uhr"
@@ -45,26 +47,26 @@ _ASKED = {
         r"|^\W*(?:(?:y|pero|a|de|para|hasta|desde)\s+)?cuando\b",
         re.IGNORECASE,
     ),
-    AnswerKind.AMOUNT: re.compile(
+    AnswerKind.AMOUNT: lazy_pattern(
         r"\bhow (?:much|many|old|heavy|tall|long|far|big|often|high)\b"
         r"|\b(?:prices?|costs?|pay|paid|charges?|weighs?|size)\b"
         r"|\b(?:wie ?viele?|wie (?:alt|schwer|lang|teuer|hoch|oft|weit|groß)|kostet|combien|cu[áa]nt[oa]s?|quant[oaie]"
         r"|hoeveel|ile|сколько|скільки)\b|多少|几个|いくら|いくつ",
         re.IGNORECASE,
     ),
-    AnswerKind.NAME: re.compile(
+    AnswerKind.NAME: lazy_pattern(
         r"\b(?:who|whom|whose|names?|called|wer|wem|wen|wessen|heißt|qui|s['’]appelle|qui[ée]n(?:es)?|se (?:llama\w*"
         r"|va a llamar)|chi"
         r"|si chiama|quem|se chama|wie is|kto|кто|как зовут|хто)\b|谁|誰",
         re.IGNORECASE,
     ),
-    AnswerKind.PLACE: re.compile(
+    AnswerKind.PLACE: lazy_pattern(
         r"\b(?:where|(?:which|what) (?:town|city|country|place|street|room)|wo|woher|wohin|où|ou est|a?d[óo]nde|(?:en"
         r"|a|de) q(?:u[ée])? (?:calle|sitios?|ciudad|tienda|bar|piso)|dove|onde|waar"
         r"|gdzie|где|куда|де)\b|哪里|どこ",
         re.IGNORECASE,
     ),
-    AnswerKind.LINK: re.compile(
+    AnswerKind.LINK: lazy_pattern(
         r"\be-?mail(?:s|[ -]?address(?:e|es)?)? (?:of|for|von|de|di|da)\b"
         r"|\b(?:e-?)?mail[ -]?(?:address(?:e|es)?|adresse)\b"
         r"|['’]s e-?mail\s*\??$|\b(?:website|web page|homepage|url|webseite|adresse mail|site web)\b"
@@ -75,14 +77,14 @@ _ASKED = {
 }
 """The first that matches is the kind: "what is the phone number of the person who …" asks for a number."""
 _NAMED = {
-    AnswerKind.CODE: re.compile(
+    AnswerKind.CODE: lazy_pattern(
         r"\b(?:combination|combo|passcode|keypad|(?:wifi|wlan) pw|pw|pass for|reg(?:istration)? of|vin|zip|postcode"
         r"|ref(?:erence)?(?: (?:no|nr))?|(?:member(?:ship)?|policy|ref|model|part|room) (?:no|nr)|extension of"
         r"|phone of|\w*nummer|handy (?:von|vom)|zahl|nr|wlan|referencia|localizador|m[óo]vil del?|plz|pin-?code"
         r"|t[ée]l[ée](?:ph|f)on[eo]?|clave)\b",
         re.IGNORECASE,
     ),
-    AnswerKind.TIME: re.compile(
+    AnswerKind.TIME: lazy_pattern(
         r"\b(?:(?:what|which) (?:days|nights?|evenings?|mornings?|afternoons?|dates|weekdays|hours)|deadlines?"
         r"|due date|dates? of|(?:start|end|closing|opening|arrival|departure) (?:time|date)s?"
         r"|(?:opening|visiting|office) hours|hours of|how (?:soon|late|early)|(?:un)?till? when|by when|since when"
@@ -93,7 +95,7 @@ _NAMED = {
         r"|hoe laat|verjaardag)\b",
         re.IGNORECASE,
     ),
-    AnswerKind.AMOUNT: re.compile(
+    AnswerKind.AMOUNT: lazy_pattern(
         r"\b(?:costing|rent|salary|wages?|fees?|deposit|budget|balance|dos(?:e|es|age)|(?:hourly |interest )?rate"
         r"|mileage|height|width|length|depth|weight|temperature|dimensions|measurements|total|percent(?:age)?|owes?"
         r"|earns?|how (?:wide|deep|fast|few|hot|cold|thick|loud)|number of|wie (?:breit|tief|schnell|warm|kalt|dick)"
@@ -102,14 +104,14 @@ _NAMED = {
         r"|huur)\b",
         re.IGNORECASE,
     ),
-    AnswerKind.PLACE: re.compile(
+    AnswerKind.PLACE: lazy_pattern(
         r"\b(?:(?:which|what) (?:drawer|shelf|cupboard|cabinet|box|bag|pocket|floor|corner|bin)|address of"
         r"|location of|hiding place|in welche[mnr] \w+|adresse (?:von|vom|der|du|de la)|dirección de|indirizzo d)",
         re.IGNORECASE,
     ),
 }
 """Nouns and other words that tell the kind, if no word of `_ASKED` does: "deadline of the report"."""
-_OTHERWISE = re.compile(
+_OTHERWISE = lazy_pattern(
     r"\b(?:why|how (?:do|does|did|can|to|come|is|are|was|were)|pourquoi|warum|wieso|por qué|perché|что|почему)\b"
     r"|^\W*(?:did|do|does|is|are|was|were|have|has|had|can|could|should|will|would|tell|remind|hat|ist|habe)\b",
     re.IGNORECASE,
@@ -140,24 +142,24 @@ _TIME_WORDS = (
     r"|noviembre|diciembre|ieri|oggi|domani|prossim[oa]|scors[oa]|ontem|hoje|amanhã|вчера|сегодня|завтра"
 )
 _HELD = {
-    AnswerKind.LINK: re.compile(
+    AnswerKind.LINK: lazy_pattern(
         r"[\w.+-]+@[\w-]+\.\w|https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|eu|de|fr|es|it|uk|io)\b"
     ),
-    AnswerKind.TIME: re.compile(rf"\b(?=\w)(?:{_TIME_WORDS})\b|昨天|今天|明天|昨日|今日|明日|[月日週周]"),
-    AnswerKind.AMOUNT: re.compile(
+    AnswerKind.TIME: lazy_pattern(rf"\b(?=\w)(?:{_TIME_WORDS})\b|昨天|今天|明天|昨日|今日|明日|[月日週周]"),
+    AnswerKind.AMOUNT: lazy_pattern(
         r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple|few|several|dozens?|hundreds?"
         r"|thousands?|once|twice|half|both|quarter|thirty|forty|fifty|ein[se]?|zwei|drei|vier|fünf|sechs|sieben|acht"
         r"|neun|zehn|deux|trois|quatre|cinq"
         r"|dos|tres|cuatro|cinco|due|tre|quattro|cinque)\b"
     ),
-    AnswerKind.CODE: re.compile(
+    AnswerKind.CODE: lazy_pattern(
         r"\d[\d /().-]{2,30}\d|\d{4}|\b[a-zäöü]{1,3}-[a-z]{1,2} ?\d{1,4}\b|\b(?=[\w-]{0,20}\d)[^\W\d_][\w-]{4,30}\b"
     ),
 }
 """For texts in lower case: patterns that ignore case take three times as long."""
-_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿа-яё][\w'’-]+|[\"“„][^\"”“]{1,60}[\"”“]")
+_NAME = lazy_pattern(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿа-яё][\w'’-]+|[\"“„][^\"”“]{1,60}[\"”“]")
 """A capitalised word within a sentence, or a quotation."""
-_WORDS = re.compile(r"\w+")
+_WORDS = lazy_pattern(r"\w+")
 
 
 def asked_kind(question: str) -> AnswerKind | None:

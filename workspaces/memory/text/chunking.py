@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.text.dates import date_in
 from workspaces.memory.text.dialogue import is_turn
@@ -39,10 +40,10 @@ _DEEPEST = 100
 document, which is then split into windows instead.
 """
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?(?:(?P<end>-->)|\Z)", re.DOTALL)
+_FRONT_MATTER = lazy_pattern(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_COMMENT = lazy_pattern(r"<!--.*?(?:(?P<end>-->)|\Z)", re.DOTALL)
 """An unclosed one is text, and is scanned once: without it the pattern would rescan from each "<!--"."""
-_SENTENCE_END = re.compile(r"\n\s*\n|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n")
+_SENTENCE_END = lazy_pattern(r"\n\s*\n|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n")
 
 
 class Chunking(StrEnum):

@@ -3,11 +3,10 @@
 All are for text in lower case (`tokens.lower_case`). The longest are tried at the beginnings of words alone.
 """
 
-import re
-
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.tokens import stem
 
-STATES = re.compile(
+STATES = lazy_pattern(
     r"\b(?:is|are|am|'s|'re|has|have|lives?|works?|costs?|uses?|runs?|needs?|prefers?|likes?|belongs?|stands?"
     r"|takes?|weighs?|nimmt|wiegt|prend|pèse|toma|pesa|prende|neemt|weegt"
     r"|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt|endet|fährt|commence|ouvre|ferme|empieza"
@@ -19,7 +18,7 @@ STATES = re.compile(
     r"|are|are|locuiește|живёт|живет|работает|стоит|находится|живе|працює|коштує)\b|[^\W\d_]\s?[:=]\s|—|是|在|です"
 )
 """Words that say how something is."""
-HAPPENED = re.compile(
+HAPPENED = lazy_pattern(
     r"\b(?=\w)(?:was|were|did|had|went|met|saw|bought|paid|spent|ran|walked|ate|read|wrote|called|got|took|made|said"
     r"|told|visited"
     r"|finished|played|watched|cooked|slept|swam|cycled|drank|worked|today|yesterday|this (?:morning|evening"
@@ -29,7 +28,7 @@ HAPPENED = re.compile(
     r"|сьогодні)\b|昨天|今天|昨日|今日|ました"
 )
 """Words of something that happened once: two such claims both hold."""
-CHANGED = re.compile(
+CHANGED = lazy_pattern(
     r"\b(?=\w)(?:now|new(?:ly)?|recent(?:ly)?|no longer|not any ?more|anymore|instead|since|moved|changed?|switched"
     r"|updated?|rescheduled|postponed|delayed|shifted|upgraded|downgraded|revised|lowered|expanded|shortened"
     r"|replaced|increased|decreased|reduced|raised|grew|grown|improved|reached|adjusted|extended|renamed|as of"
@@ -69,14 +68,14 @@ CHANGED = re.compile(
     r"|теперь|новы\w+|переехал\w*"
     r"|сменил\w*|перен[её]с\w*|тепер|нов\w{1,2}|переїха\w+|зміни\w+)\b|现在|改为|改成|换成|搬到|今は|変更|引っ越"
 )
-NEW = re.compile(
+NEW = lazy_pattern(
     r"\b(?=[nrн])(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\bhis )(?<!\bher )(?<!\btheir )(?<!\bder )(?<!\bdie )"
     r"(?<!\bdas )(?<!\ble )(?<!\bla )(?<!\bel )(?<!\bil )(?:new(?:ly)?"
     r"(?! (?:number|code|pin|password|pw|plate|phone|address|time|date|price|rent|dose)\b)|recent(?:ly)?|neue?[rsn]?"
     r"|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]|nieuwe?|now[yae]|nou[ăa]?|нов\w+)\b"
 )
 """Words of change that mostly say something of another thing: "new running shoes", but not "the new deadline"."""
-ALSO = re.compile(
+ALSO = lazy_pattern(
     r"\b(?:also|too|another|additional(?:ly)?|second|third|other|both|as well|one of|besides|extra|auch"
     r"|außerdem|weitere[rsn]?"
     r"|zweite[rsn]?|aussi|autre|deuxième|también|otr[oa]|segund[oa]|anche|altr[oa]|second[oa]|também|outr[oa]"
@@ -84,18 +83,18 @@ ALSO = re.compile(
     r"|tweede|też|również|drug[iae]|și|altă?|тоже|также|второ\w+|теж|також|друг\w+)\b|也|还|も"
 )
 """Words that add a value to another one."""
-DENIES = re.compile(
+DENIES = lazy_pattern(
     r"\b(?:never|not|no longer|n't|nothing|neither|nor|without ever|cannot|nie(?:mals)?|nicht|kein\w*|jamais"
     r"|ne \w+ pas|n'\w+ pas"
     r"|nunca|jamás|mai|non|nooit|niet|geen|nigdy|nie|niciodată|nu|никогда|не|ніколи)\b|n['’]t\b|从来没|从不|没有|不|ない|ません"
 )
-RECURS = re.compile(
+RECURS = lazy_pattern(
     r"\b(?:starts?|begins?|opens?|closes?|ends?|leaves?|every|each|daily|weekly|usually|always|beginnt|öffnet"
     r"|schließt|endet|fährt|jeden?|täglich|immer|commence|ouvre|ferme|chaque|toujours|empieza|abre|cierra|cada|siempre"
     r"|inizia|apre|chiude|ogni|sempre|elke|altijd|każd\w+|fiecare|кажд\w+|всегда|кожн\w+|завжди)\b|毎|每"
 )
 """Words of a clock time that holds until another one does, unlike that of one meeting."""
-NEVER = re.compile(
+NEVER = lazy_pattern(
     r"\b(?:never|not ever|not once|niemals|noch nie|nie(?=\s)|jamais|nunca|jamás|mai|nooit|nigdy|niciodată"
     r"|никогда|ніколи)\b"
     r"|从来没|从未|一度も"
@@ -107,18 +106,18 @@ think feel kinda wait sorry oops
 """
 EMPTY = frozenset(map(stem, _EMPTY_WORDS.split()))
 """Stems that say nothing of a subject."""
-MOVED = re.compile(
+MOVED = lazy_pattern(
     r"\b(?:(?P<live>moved to|relocated to|zog nach|gezogen nach|umgezogen nach|déménagé à|mudó a"
     r"|trasferit[oa] a|verhuisd naar"
     r"|przeprowadził\w* się do|переехал\w* в|переїха\w+ (?:до|в))|(?P<work>joined|started at))(?=\s)"
 )
 """What begins a state that other words name later: who moved to a town lives there."""
-ENDED = re.compile(
+ENDED = lazy_pattern(
     r"\b(?:no longer|not any ?more|any ?more|stopped|quit|gave up|nicht mehr|ne \w+ plus|ya no|non \w+ più"
     r"|já não|niet meer|już nie"
     r"|nu mai|больше не|більше не)\b|不再|もう"
 )
-SINGLE = re.compile(
+SINGLE = lazy_pattern(
     r"(?:\b(?:is|'s|ist|est|es|è|é|jest|este|heißt|called|named|lives? in|moved to|works? (?:at|for)|wohnt in"
     r"|lebt in|arbeitet bei"
     r"|habite à|travaille chez|vive en|trabaja en|vive a|abita a|lavora (?:a|per|presso)|mora em|trabalha n[ao]"

@@ -11,6 +11,7 @@ from datetime import date
 from enum import Enum
 from functools import cached_property, lru_cache
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.claim_words import (
     ALSO,
     CHANGED,
@@ -36,25 +37,25 @@ LONGEST_READ = 4_000
 """Characters of a passage that are read."""
 _MOST = 40
 """Claims of a passage that are read."""
-_CODE = re.compile(r"```.{0,20000}?(?:```|\Z)", re.DOTALL)
-_BULLET = re.compile(r"^[-*+>\s]{1,9}")
-_DAY = re.compile(r"(\b\d{1,2})\.(?=\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
+_CODE = lazy_pattern(r"```.{0,20000}?(?:```|\Z)", re.DOTALL)
+_BULLET = lazy_pattern(r"^[-*+>\s]{1,9}")
+_DAY = lazy_pattern(r"(\b\d{1,2})\.(?=\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
 """The full stop of a German date ends no sentence."""
-_CLAUSE = re.compile(
+_CLAUSE = lazy_pattern(
     r"(?:,|;|\s[–—-])\s+(?=(?:and|but|which|while|so|however|although|aber|und|mais|pero|ma|но|а)\b)"
     r"|(?<!\s)\s++(?=(?:but (?:the|my|our|he|she|it|we|they|i)|aber (?:der|die|das|er|sie|es|wir|ich))\s)",
     re.IGNORECASE,
 )
-_AND_IT = re.compile(r",\s+(?=(?:they|it|he|she|we|you|I|sie|er|es|wir|ich|ils?|elles?|nous|je)\s)")
+_AND_IT = lazy_pattern(r",\s+(?=(?:they|it|he|she|we|you|I|sie|er|es|wir|ich|ils?|elles?|nous|je)\s)")
 """Begins a statement that may speak of what the one before it names."""
-_NAMELESS = re.compile(
+_NAMELESS = lazy_pattern(
     r"(?:if|when|while|once|as|since|after|before|because|unless|until|in|on|at|for|they|it|he|she|we|you|I)\b",
     re.IGNORECASE,
 )
 """Begins a condition of what follows, or a statement that names no thing itself."""
 _LOWER_VALUES = 2
 """Words of values in small letters that a sentence may have: "friday", "two"; our choice."""
-_WORDS = re.compile(r"(?<![^\s(])[^\W\d_]{5,}(?=[\s,;!?)]|\.?(?:\s|\Z))")
+_WORDS = lazy_pattern(r"(?<![^\s(])[^\W\d_]{5,}(?=[\s,;!?)]|\.?(?:\s|\Z))")
 """Whole words of more letters than a unit has."""
 _IMPLIED = frozenset({CLOCK, "live", "work"})
 """Heads that a sentence may not say itself."""

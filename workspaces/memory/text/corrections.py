@@ -2,11 +2,12 @@
 
 import re
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.facts import FactKind, facts_in
 
 LONGEST = 80
 """Characters of a correction: a longer message says something of its own. Our choice."""
-_TAKES_BACK = re.compile(
+_TAKES_BACK = lazy_pattern(
     r"(?:(?:oh|ah|ups|oops|argh|hm|wait|well|sorry|pardon|no|nope|nah|not|wrong|correction|actually|rather"
     r"|i me(?:an|ant)|i was wrong|scratch that|my (?:mistake|bad)"
     r"|nein|doch|quatsch|stimmt nicht|entschuldigung|korrektur|ich meint?e?"

@@ -7,6 +7,8 @@ from functools import cache
 
 from msgspec import Struct
 
+from workspaces.lazy_pattern import lazy_pattern
+
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -33,7 +35,7 @@ _FORMS = (
     r"(?<![\w-])(?P<year>(?:19|20)\d\d)(?![\w-])",
     r"\b(?P<year>(?:19|20)\d\d)-(?P<number>[01]\d)\b",
 )
-_HINT = re.compile(r"\d|" + "|".join(_SHORT), re.IGNORECASE)
+_HINT = lazy_pattern(r"\d|" + "|".join(_SHORT), re.IGNORECASE)
 """Required by every form; most questions lack it, and this test takes a tenth of matching all forms."""
 
 

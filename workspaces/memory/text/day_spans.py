@@ -10,6 +10,7 @@ from functools import cache
 
 from msgspec import Struct
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.date_words import LANGUAGES, DateWords
 from workspaces.memory.text.dates import NamedDate, mentions
 from workspaces.memory.text.feasts import feasts_in
@@ -111,7 +112,7 @@ def day_mentions(text: str, today: date) -> list[DayMention]:
     return sorted([*relative, *free], key=lambda each: each.start)
 
 
-_BEFORE_DATE = re.compile(r",?\s+(?=the\s+\d)|,?\s+")
+_BEFORE_DATE = lazy_pattern(r",?\s+(?=the\s+\d)|,?\s+")
 
 
 def _date_after(text: str, end: int) -> int:
@@ -134,9 +135,9 @@ def _longest(found: Sequence[DayMention]) -> list[DayMention]:
     return sorted(kept, key=lambda each: each.start)
 
 
-_HAN_OR_KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
-_LATIN = re.compile(r"[a-z]")
+_HAN_OR_KANA = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
+_LATIN = lazy_pattern(r"[a-z]")
 
 
 def _languages_of(text: str) -> Iterator[str]:
@@ -326,7 +327,7 @@ def _leads(kind: str, language: str) -> re.Pattern[str]:
 
 
 _ANY_JOIN = "|".join(filter(None, (words.joins for words in LANGUAGES.values())))
-_JOINS = re.compile(rf"\s*(?:[-–—]|(?:{_ANY_JOIN}))\s*(?:the |le |el |il |o )?")
+_JOINS = lazy_pattern(rf"\s*(?:[-–—]|(?:{_ANY_JOIN}))\s*(?:the |le |el |il |o )?")
 
 
 def _joined(text: str, one: DayMention, other: DayMention, today: date) -> DaySpan | None:

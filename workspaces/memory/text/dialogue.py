@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.question_forms import CJK_QUESTION, LOOK_UP, asking
 from workspaces.memory.text.tokens import STOP_WORDS
 
@@ -24,13 +25,13 @@ _TIME = r"\[?(?P<time>\d{1,2}:\d{2}(?::\d{2})?)\]?"
 _ASKED, _ORDERED, _ANSWERED = " asked", " ordered", " answered"
 _NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME + len(_ANSWERED)}}})"
 _FORMS = (
-    re.compile(rf"{_TIME}(?:\s+-)?\s+{_NAME}:\s+"),
-    re.compile(rf"\*{{0,2}}{_NAME} \((?P<time>\d{{1,2}}:\d{{2}})\):\*{{0,2}}\s+"),
-    re.compile(rf"\*{{0,2}}{_NAME}\*{{0,2}}:\*{{0,2}}\s+"),
+    lazy_pattern(rf"{_TIME}(?:\s+-)?\s+{_NAME}:\s+"),
+    lazy_pattern(rf"\*{{0,2}}{_NAME} \((?P<time>\d{{1,2}}:\d{{2}})\):\*{{0,2}}\s+"),
+    lazy_pattern(rf"\*{{0,2}}{_NAME}\*{{0,2}}:\*{{0,2}}\s+"),
 )
 """`21:17 Owner: text` (also `[21:17]`, `21:17 - Owner:`), `Owner (21:17): text`, `Owner: text` or `**Owner:** text`.
 All are matched at the start of a line, and a name is bounded."""
-_ONLY_TIME = re.compile(rf"{_TIME}\s+")
+_ONLY_TIME = lazy_pattern(rf"{_TIME}\s+")
 LINES_KEPT = 1_000
 """Lines that are kept as they were read: those of thirty searches."""
 
@@ -128,7 +129,7 @@ def left_out_line(messages: int) -> str:
     return f"… {messages} more messages stand in the conversation"
 
 
-_HEADING = re.compile(r"Conversation until \d\d:\d\d|… \d{1,9} more messages(?: stand in the conversation)?")
+_HEADING = lazy_pattern(r"Conversation until \d\d:\d\d|… \d{1,9} more messages(?: stand in the conversation)?")
 
 
 @lru_cache(LINES_KEPT)
@@ -184,7 +185,7 @@ _OWN_WORDS = 2
 """Words of meaning from which on a line names its subject."""
 
 
-_CLAUSE_END = re.compile(r"[,;.!?]\s")
+_CLAUSE_END = lazy_pattern(r"[,;.!?]\s")
 """Ends the clause in which a line names its subject: "Ann called, she can't come" speaks of Ann."""
 
 
@@ -199,7 +200,7 @@ def refers_back(text: str) -> bool:
     return _named(words) < _OWN_WORDS
 
 
-_DRAWS_ON = re.compile(
+_DRAWS_ON = lazy_pattern(
     r"(?:(?:ok|okay|well|right|ah|oh|na|ach|gut|bon|bueno)\W+)?"
     r"(?:so|hang on|hold on|wait|which means|instead|then|therefore|no\W|also|dann|deshalb|stattdessen|drum|alors|donc"
     r"|du coup|entonces|así que|asi que|quindi|allora|então|dus|dan|więc|поэтому|так что|тогда)(?!\w)",
@@ -219,11 +220,11 @@ def _named(words: Sequence[str]) -> int:
 
 # --- kinds
 
-_SENTENCE = re.compile(r"[^.!?…。！？؟\n]*[.!?…。！？؟]*")
+_SENTENCE = lazy_pattern(r"[^.!?…。！？؟\n]*[.!?…。！？؟]*")
 """Runs to the next end mark: each character is read once."""
 _QUESTION_MARKS = ("?", "？", "؟")
 _STATEMENT_MARKS = (".", "!", "…", "。", "！")
-_REQUEST = re.compile(
+_REQUEST = lazy_pattern(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please)[\s,]+){0,3}(?:(?:can|could|would|will) you|kannst du|könntest du"
     r"|peux-tu|pourriez|puedes|podrías|puoi|potresti|você pode|можешь|не мог)\b"
     r"(?!\s+(?:recommend|suggest|explain|tell|remember|remind me (?:what"
@@ -245,13 +246,13 @@ _COURTESIES = frozenset(
     amanhã tchau beijos à demain bientôt bisous dopo domani presto später спасибо привет да нет ок доброе утро
     хорошо пока""".split()  # noqa: SIM905 # reads as text
 )
-_CLAUSE = re.compile(r"[,;:–—]\s")
+_CLAUSE = lazy_pattern(r"[,;:–—]\s")
 _TELLING_WORDS = 3
 """Number of words from which a clause before a question is a statement: "I saw two; which one?"."""
 _LEADS = frozenset(
     "if when as in on at for after before about regarding and but so hey hi hello ok okay".split()  # noqa: SIM905
 )
-_COURTEOUS = re.compile(
+_COURTEOUS = lazy_pattern(
     r"\b(?:will do|no worries|never mind|(?:makes|made) sense|fair enough|good to know|(?:good|nice) one|of course"
     r"|sure thing|my bad|not sure|just kidding|let me think|sounds (?:good|great|fine|nice|perfect|lovely)"
     r"|you(?:['’]re| are)(?: so)? (?:the best|funny|right|welcome)|you rock|well said|(?:i )?appreciate (?:it|that)"
@@ -262,16 +263,16 @@ _COURTEOUS = re.compile(
     r"|schlaf gut|alles gut|passt(?: so)?|gern geschehen|keine ursache|de rien|de nada|di niente)\b"
 )
 """Courtesies of several words, each of which says something in another sentence; for text in lower case."""
-_REPORTED = re.compile(
+_REPORTED = lazy_pattern(
     r"(?:the |my )?(?:user|owner)(?: just)? (?:said|says|say|wrote|replied|answered|responded)(?: with)?\W{0,3}",
     re.IGNORECASE,
 )
 _MOST_COURTESIES = 8
 """Most words of a message of mere courtesies; a longer one says something."""
-_WORD = re.compile(r"\w+")
-_TOKEN = re.compile(r"[\w']+")
-_STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
-_LAUGHTER = re.compile(r"(?:ha|he|hi|ja|je|ji|ah|ха|хе|хи|ах){2,9}\w?|k{3,20}|(?:rs){1,9}|w{3,20}|xd+|ㅋ+")
+_WORD = lazy_pattern(r"\w+")
+_TOKEN = lazy_pattern(r"[\w']+")
+_STRETCHED = lazy_pattern(r"([^\W\d_])\1{2,}")
+_LAUGHTER = lazy_pattern(r"(?:ha|he|hi|ja|je|ji|ah|ха|хе|хи|ах){2,9}\w?|k{3,20}|(?:rs){1,9}|w{3,20}|xd+|ㅋ+")
 _CJK_COURTESY = frozenset(
     "你好 谢谢 好的 嗯 早 再见 ありがとう はい こんにちは おはよう 안녕 네 감사합니다".split()  # noqa: SIM905
 )
@@ -302,7 +303,7 @@ def is_question(sentence: str) -> bool:
     return bool(CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
 
 
-_EMPTY_ANSWER = re.compile(
+_EMPTY_ANSWER = lazy_pattern(
     r"\b(?:i (?:do not|don['’]t|did not|didn['’]t) (?:know|have|find|see|recall|remember)"
     r"|i (?:could not|couldn['’]t|cannot|can['’]t) (?:find|see|recall)|(?:there is|there['’]s|i have) (?:no|nothing)"
     r"|nothing (?:about|on|clearly)|no (?:notes?|record|information|mention)"

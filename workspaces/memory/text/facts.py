@@ -6,13 +6,14 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.tokens import identifiers, lower_case
 
 _ABBREVIATIONS = "no nr dr mr mrs ms st sr hr fr jr vs ca approx tel ext fig ed prof inc art bzw usw inkl vol".split()  # noqa: SIM905
 _NOT_AFTER = "".join(rf"(?<!\b{each}\.)" for each in _ABBREVIATIONS)
-_END = re.compile(rf"(?<=[.!?…])(?<!\b[^\W\d_]\.){_NOT_AFTER}\s+|(?<=[。！？])\s*|\n+", re.IGNORECASE)
+_END = lazy_pattern(rf"(?<=[.!?…])(?<!\b[^\W\d_]\.){_NOT_AFTER}\s+|(?<=[。！？])\s*|\n+", re.IGNORECASE)
 """An end mark, unless an abbreviation such as "no." or "Dr.", or an initial, precedes it."""
-_DECIDED = re.compile(
+_DECIDED = lazy_pattern(
     r"\b(we|i|let's|let us)\s+(have\s+)?(decided|agreed|chose|chosen|go with|will go with|settled on)\b"
     r"|\b(decision|decided|agreed):|\bfrom now on\b|\b(?:wir haben (?:uns )?(?:entschieden|beschlossen)|on a décidé"
     r"|(?:hemos )?decidi(?:do|mos)|abbiamo deciso|мы решили)\b",
@@ -29,7 +30,7 @@ _MONTHS = (
     r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
 )
-_DATE = re.compile(
+_DATE = lazy_pattern(
     rf"\b(?=[\djfmasondtwlvé])(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}}\b)?"
     rf"|(?:{_MONTHS})\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?"
     rf"|\d{{4}}-\d{{2}}-\d{{2}}\b|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|(?:{_DAY_WORDS})\b"
@@ -38,13 +39,13 @@ _DATE = re.compile(
     r"|(?:(?<=to )|(?<=from )|(?<=for )|(?<=of ))(?P<capitalised>may|march)\b)"
 )
 """For text in lower case."""
-_NUMBER = re.compile(r"(?<![\w.,:/-])\+?\d(?:[\d .,:/-]{0,30}\d)?(?![\w/-])")
-_NAME = re.compile(
+_NUMBER = lazy_pattern(r"(?<![\w.,:/-])\+?\d(?:[\d .,:/-]{0,30}\d)?(?![\w/-])")
+_NAME = lazy_pattern(
     r"(?:(?:Dr|Mr|Mrs|Ms|Hr|Fr|St|Prof)\.?\s+)?[A-ZÀ-ÖØ-ÞŁŚŻА-ЯЁЄІЇ][^\W\d_]+(?:['’-][A-ZÀ-Þ][^\W\d_]+)?"
     r"(?:\s+(?:[A-ZÀ-ÖØ-ÞŁŚŻА-ЯЁЄІЇ][^\W\d_]+)){0,3}"
 )
-_KATAKANA = re.compile(r"[ァ-ヴー]{3,}")
-_WORDS = re.compile(r"[^\W\d_\u3040-\u9fff]{4,}|[\u3040-\u9fff]{2,}")
+_KATAKANA = lazy_pattern(r"[ァ-ヴー]{3,}")
+_WORDS = lazy_pattern(r"[^\W\d_\u3040-\u9fff]{4,}|[\u3040-\u9fff]{2,}")
 SENTENCES_KEPT = 512
 """Sentences of which claims, values and owners are kept, at some 4 kB each: those of a few searches."""
 _LEAST_ASKED = 2

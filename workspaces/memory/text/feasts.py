@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from functools import cache
 
+from workspaces.lazy_pattern import lazy_pattern
+
 
 def _on(month: int, day: int) -> Callable[[int], date]:
     return lambda year: date(year, month, day)
@@ -55,7 +57,7 @@ _FEASTS: Mapping[str, Callable[[int], date]] = {
     r"corpus christi|fronleichnam": _after_easter(60),
 }
 """By their names in lower case without accents, the day of a year."""
-_PAST = re.compile(
+_PAST = lazy_pattern(
     r"\b(?:did|was|were|had|got|went|gave|made|ate|last|war(?:en)?|hat(?:te|ten)?|haben|gab|etait|avons|avait|fue"
     r"|hicimos|hice|era|abbiamo|deed|waren)\b"
 )

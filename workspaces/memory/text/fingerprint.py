@@ -1,11 +1,11 @@
 """Fingerprints of notes: by its words a note is known wherever it stands, without keeping them a second time."""
 
-import re
 from hashlib import blake2b
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import without_time
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _WORDS = 40
 """Words that count: a passage may be shown cut off."""
 

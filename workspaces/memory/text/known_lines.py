@@ -1,15 +1,15 @@
 """Lines of a file that a new one repeats, or may replace, by rule; and the note that says until when a line held."""
 
-import re
 from datetime import date
 
 from msgspec import Struct
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.claims import Claim, Relation, claims_in, relation
 from workspaces.memory.text.tokens import query_terms
 
-_ITEM = re.compile(r"\s*+(?:[-*+]|\d{1,3}[.)])\s++(?P<text>\S.*)")
-_UNTIL = re.compile(r" \(until (?P<day>\d{4}-\d\d-\d\d), now (?P<place>[^()\n]{1,200}#L\d{1,9}(?:-L\d{1,9})?)\)\s*$")
+_ITEM = lazy_pattern(r"\s*+(?:[-*+]|\d{1,3}[.)])\s++(?P<text>\S.*)")
+_UNTIL = lazy_pattern(r" \(until (?P<day>\d{4}-\d\d-\d\d), now (?P<place>[^()\n]{1,200}#L\d{1,9}(?:-L\d{1,9})?)\)\s*$")
 
 
 class KnownLine(Struct, frozen=True):

@@ -5,7 +5,6 @@ another language, 93 to 100 % of the others are known as not English (84 % of th
 languages (py3langid, 4.5 MB) tells single messages too; here whole notes are looked at.
 """
 
-import re
 import tomllib
 import unicodedata
 from collections import Counter
@@ -14,6 +13,7 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.tokens import query_terms, terms
 
 ENGLISH = "English"
@@ -29,7 +29,7 @@ _SCRIPTS: Mapping[str, str] = {
     "DEVANAGARI": "Hindi",
 }
 """Languages by the first word of a letter's Unicode name; other scripts are called as their languages are."""
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 
 
 def language_of(text: str) -> str | None:

@@ -2,12 +2,14 @@
 
 import re
 
+from workspaces.lazy_pattern import lazy_pattern
+
 _NOT_SEVERAL = (
     r"(?!(?:is|was|does|has|his|hers|this|its|us|as|news|business|class|dress|boss|address|bus|gas|always|perhaps"
     r"|hours|days|weeks|months|years|times|dates)\b)"
 )
 """Words in "s" that are no plural, and those that ask for a time."""
-_SEVERAL = re.compile(
+_SEVERAL = lazy_pattern(
     rf"\b(?:what|which)\s+(?:(?!(?:is|was|did|do|does|has|have|had|are|were|can|could|will|would|time|day|date)\b)"
     rf"[\w'’/-]+\s+){{0,4}}?{_NOT_SEVERAL}(?:[\w'’-]{{2,30}}s|people|children|food|music|art|clothes|stuff)\b(?!['’])"
     r"|\b(?:what|which)\s+(?:all|else|of|(?:kinds?|types?|sorts?)\s+of)\b"
@@ -25,7 +27,7 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 """Asks for several things by a plural or by words such as "all" and "so far"."""
-_BEGINS = re.compile(
+_BEGINS = lazy_pattern(
     r"(?:every(?:thing|where|one|body)|all) (?:(?:that|the \w+|my \w+|our \w+) )?(?:i|we|he|she|they)"
     r"(?:['’]?ve| have| had)? (?:\w+ed|bought|spent|ate|got|lent|gave|read|saw|paid|made|took|told|said|own|owe|did"
     r"|done|seen|given|taken)\b"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.tokens import STOP_WORDS
 
 _NAMED = r"[^\W\d_][\w-]{1,30}"
@@ -17,7 +18,7 @@ _ROLE = (
 )
 _MINE = r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Nn]otre|[Mm]i|[Nn]uestr[oa])"
 _PAIRS = tuple(
-    re.compile(pattern)
+    lazy_pattern(pattern)
     for pattern in (
         rf"\b(?P<one>{_NAMED}) (?:is |= ?)?(?:short|an? nickname|the nickname|kurz) (?:for|of|für) (?P<two>{_NAMED})",
         rf"\b(?P<one>{_NAMED}),? (?:aka|a\.k\.a\.|alias|genannt|nicknamed|known as|goes by) (?P<two>{_NAMED})",
@@ -26,25 +27,25 @@ _PAIRS = tuple(
 )
 """Both names stand beside the words. No pattern repeats without bound."""
 _ROLES = tuple(
-    re.compile(pattern)
+    lazy_pattern(pattern)
     for pattern in (
         rf"\b{_MINE} (?P<role>{_ROLE}) (?:(?:is|heißt|s'appelle|se llama) (?:called )?)?(?P<name>{_PROPER})",
         rf"\b(?P<name>{_PROPER}) (?:is|ist|est|es) {_MINE} (?P<role>{_ROLE})\b",
     )
 )
 """Of the one who speaks: "his sister" is somebody else."""
-_NAMED_SO = re.compile(
+_NAMED_SO = lazy_pattern(
     rf"\b(?P<noun>{_NAMED}) (?:is (?:called|named)|heißt|s'appelle|se llama|si chiama|chama-se) (?P<name>{_PROPER})"
 )
 """The noun leads to the name; the name says more than the noun."""
-_OWN_ROLE = re.compile(rf"\b{_MINE} (?P<role>{_ROLE})\b")
-_CALLED = re.compile(
+_OWN_ROLE = lazy_pattern(rf"\b{_MINE} (?P<role>{_ROLE})\b")
+_CALLED = lazy_pattern(
     rf"\b(?:calls?|called|nennen|nennt|appelle|llaman) (?:him|her|them|me|it|sie|ihn|mich) (?P<nick>{_PROPER})"
     rf"|\bto be called (?P<wish>{_NAMED})"
 )
 """One name stands after the words, and the other somewhere before them."""
-_WORD = re.compile(r"[^\W\d_][\w-]*")
-_CAPITAL = re.compile(rf"\b{_PROPER}")
+_WORD = lazy_pattern(r"[^\W\d_][\w-]*")
+_CAPITAL = lazy_pattern(rf"\b{_PROPER}")
 
 
 def renamed(question: str, lines: Iterable[str]) -> str:

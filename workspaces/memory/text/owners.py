@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.facts import SENTENCES_KEPT, gives_value
 from workspaces.memory.text.tokens import STOP_WORDS, stem
 
@@ -10,27 +11,27 @@ _MY = (
     r"(?:my|our|meine?[rsmn]?|unsere?[rsmn]?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|miei?|mia|nostr[oa]|meu|minha"
     r"|noss[oa])"
 )
-_GENITIVE = re.compile(
+_GENITIVE = lazy_pattern(
     rf"\b(?:{_MY}\s+)?(?!(?:it|that|what|who|he|she|there|here|let|how|where|today|tonight)['’])"
     r"(?P<name>[^\W\d_][\w-]{0,30})(?:['’]s|(?<=s)['’])\s+(?=\w)",
     re.IGNORECASE,
 )
-_GERMAN = re.compile(r"\b(?P<name>[A-ZÄÖÜ][a-zäöüß]{2,}(?<!e))s\s+(?=[A-ZÄÖÜ][a-zäöüß])")
+_GERMAN = lazy_pattern(r"\b(?P<name>[A-ZÄÖÜ][a-zäöüß]{2,}(?<!e))s\s+(?=[A-ZÄÖÜ][a-zäöüß])")
 """The genitive of a name, before a noun; a word in -es is an adjective: "Letztes Jahr"."""
-_OF = re.compile(
+_OF = lazy_pattern(
     rf"\b(?:of|von|vom|van|del?|des|di|della|d[ao])\s+"
     rf"(?:(?i:{_MY})\s+(?P<role>[^\W\d_]+)|(?P<name>[A-ZÀ-ÞŁŚŻ][^\W\d_]+))"
 )
-_PRONOUN = re.compile(
+_PRONOUN = lazy_pattern(
     rf"\b(?:(?P<me>{_MY})|(?P<he>his|sein\w{{0,2}})|(?P<she>her|ihr\w{{0,2}}))\s+(?=\w)", re.IGNORECASE
 )
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"\b(?P<name>[^\W\d_]{2,30}\s\d{1,4})(?=\s+(?:is|are|has|have|costs?|takes?|weighs?|needs?|ist|hat|kostet|braucht|es|está"
     r"|tiene|cuesta|est|a|coûte|è|ha|costa|é|tem|custa)\b|\s?[:=]\s)",
     re.IGNORECASE,
 )
 """A number that tells things of one kind apart, before a statement about one: "disc 3 has a drag of 1.17"."""
-_NUMBERED = re.compile(
+_NUMBERED = lazy_pattern(
     r"(?P<thing>[^\W\d_]{2,20})\s(?:no\.?\s|nr\.?\s|#)?(?P<number>\d{1,4})(?![\w:.,/%-]*\d|\s?[%€$£])(?!\w)",
     re.IGNORECASE,
 )

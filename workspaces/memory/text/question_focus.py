@@ -3,15 +3,16 @@ it at all."""
 
 import re
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.answer_kind import asked_kind
 from workspaces.memory.text.tokens import STOP_WORDS, query_terms
 
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     r"\b(?:what|which|share|describe|tell me about|welche[rsnm]?|quel(?:le)?s?|qué|cuál(?:es)?|qual[ei]?|какой|какая"
     r"|какие)\b",
     re.IGNORECASE,
 )
-_OPEN_ENDED = re.compile(
+_OPEN_ENDED = lazy_pattern(
     r"\b(?:summar(?:y|i[sz]e)|overview|recap|walk me through|step by step|help me|show me how|explain|suggest|recommend"
     r"|in (?:which |what )?order|should i|how (?:can|could|should|do|would) (?:i|we|you)"
     r"|zusammenfass\w*|fasse? .{1,60} zusammen|überblick|erklär\w*|hilf mir|wie (?:kann|könnte|soll|sollte|würdest)"
@@ -20,7 +21,7 @@ _OPEN_ENDED = re.compile(
     re.IGNORECASE,
 )
 """Words of a request for an overview or for advice: no single passage holds it."""
-_EARLIER = re.compile(
+_EARLIER = lazy_pattern(
     r"\b(?:before|at first|first|back then)\W*$"
     r"|\b(?:was|were|had|did)\b.{1,80}\bbefore (?:(?:I|we|he|she|they|it)\b|\w+ (?:\w+ed|put)\b)"
     r"|\b(?:previous(?:ly)?|used to|former(?:ly)?|original(?:ly)?|initial(?:ly)?|(?:my|our|his|her) old"
@@ -32,15 +33,15 @@ _EARLIER = re.compile(
     re.IGNORECASE,
 )
 """Words of a question for a value that holds no more: "what was it before?", "when was it first due?"."""
-_EVENT = re.compile(r"\bdid\b", re.IGNORECASE)
+_EVENT = lazy_pattern(r"\bdid\b", re.IGNORECASE)
 """Word of a question for something that happened, which nothing later changes."""
-_WHETHER = re.compile(
+_WHETHER = lazy_pattern(
     r"\W*(?:(?:have|did|had|has) (?:I|we)|habe? ich|haben wir|ai-je|avons-nous|est-ce que (?:j['’]ai|nous avons)"
     r"|hemos|abbiamo|heb ik|hebben we)\b",
     re.IGNORECASE,
 )
 """Begins a question for whether something ever was: a denial and what it denies are asked for, and no newest value."""
-_WORD = re.compile(r"[^\W_][\w'’-]*")
+_WORD = lazy_pattern(r"[^\W_][\w'’-]*")
 _BORDERS = frozenset(
     """did do does is are was were have has had can could should will would of for behind in on to besides that when
     after while i we you he she they it with from by at about between my our

@@ -7,6 +7,8 @@ conjunctions too ("cuando", "wo", "quand") count before few verbs, and only in a
 import re
 from functools import cache
 
+from workspaces.lazy_pattern import lazy_pattern
+
 _LEAD = (
     r"(?:(?:and|but|so|also|ok|okay|hey|hi|hello|well|btw|sorry|please|und|aber|sag mal|et|alors|dis|y|pero|oye"
     r"|entonces|e|ma|allora|mas|então|en|maar|а|и|слушай)[\s,]+){0,3}"
@@ -281,7 +283,7 @@ _TYPED = {
     "comment": "(?:comment|cmt)",
 }
 """Short spellings of interrogatives in chats."""
-_INTERROGATIVE = re.compile(r"(?<![\w\[])(?:che|quando|perch\[eé\]|quel|qui|comment)(?![\w\]])")
+_INTERROGATIVE = lazy_pattern(r"(?<![\w\[])(?:che|quando|perch\[eé\]|quel|qui|comment)(?![\w\]])")
 """Where they stand in a pattern of this file."""
 
 
@@ -309,7 +311,7 @@ def asking() -> re.Pattern[str]:
     return re.compile(_as_typed(f"{_LEAD}(?:{'|'.join(_LANGUAGES)})"), re.IGNORECASE)
 
 
-LOOK_UP = re.compile(
+LOOK_UP = lazy_pattern(
     r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|project|login|membership|frame|flight"
     r"|ticket|entry"
     r"|insurance|tax|account|customer|reference|tracking|order|booking"
@@ -327,4 +329,4 @@ LOOK_UP = re.compile(
     re.IGNORECASE,
 )
 """A noun phrase that names a code, or asks for ideas, without telling one: "phone number of the fog machine place"."""
-CJK_QUESTION = re.compile(r"什么|哪里|哪个|谁|怎么|为什么|多少|几点|几个|吗|何ですか|どこ|いつ|誰|なぜ|[でま]すか")
+CJK_QUESTION = lazy_pattern(r"什么|哪里|哪个|谁|怎么|为什么|多少|几点|几个|吗|何ですか|どこ|いつ|誰|なぜ|[でま]すか")

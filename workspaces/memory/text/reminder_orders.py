@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-_SENTENCE = re.compile(r"[^.!?…。！？\n]+(?:[.!?…。！？](?=\S)[^.!?…。！？\n]+)*[.!?…。！？]?")
+from workspaces.lazy_pattern import lazy_pattern
+
+_SENTENCE = lazy_pattern(r"[^.!?…。！？\n]+(?:[.!?…。！？](?=\S)[^.!?…。！？\n]+)*[.!?…。！？]?")
 """A full stop inside a word, such as of a file's name, does not end a sentence."""
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _MEANS = {

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from py_rust_stemmers import SnowballStemmer
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.normal_form import normal_form
 
 UNSPACED = (
@@ -22,7 +23,7 @@ UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
     "\uac00-\ud7af"  # Hangul: words have spaces, but particles stick to them
 )
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_HAN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _EMOJI = (
     "[\U0001f1e6-\U0001f1ff]{2}"  # flags are pairs
     "|[\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff\u2600-\u27bf\u2b00-\u2bff]"
@@ -30,7 +31,7 @@ _EMOJI = (
 """Skin tones (U+1F3FB to U+1F3FF), joiners and variation selectors are left out: 👍🏽 is found by 👍."""
 
 _CYRILLIC = "\u0400-\u04ff"
-_FOLDED_MARKS = re.compile(
+_FOLDED_MARKS = lazy_pattern(
     f"(?<![{_CYRILLIC}])[\u0300-\u036f]"
     "|[\u0300-\u0305\u0307\u0309-\u036f]"  # й and ї keep their breve and dots: without them they are other letters
     "|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]"  # Hebrew points
@@ -38,12 +39,12 @@ _FOLDED_MARKS = re.compile(
 )
 _UNDECOMPOSED = str.maketrans("đĐøØłŁıёЁ’ʼ", "dDoOlLiеЕ''")
 
-_OTHERS = re.compile("[^\0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u20ac]")
+_OTHERS = lazy_pattern("[^\0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u20ac]")
 """What is no Latin, Greek or Cyrillic letter nor one of their signs: it may be a mark, an emoji or have no spaces."""
 _MARKS = frozenset({"Mn", "Mc"})
 """Categories of characters that belong to the letter before them."""
-_CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
-_HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|_+")
+_CLITIC = lazy_pattern(r"'(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
+_HUMP = lazy_pattern(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|_+")
 
 _ENGLISH = """
 a about after again all also am an and any are aren't as at be because been before being both but by can can't could
@@ -196,18 +197,18 @@ def _stemmer(language: str) -> SnowballStemmer:
     return SnowballStemmer(language)
 
 
-_QUANTITY = re.compile(r"\d+(?:[.,:]\d+)?[-.]?[^\W\d_]{0,3}|\d+(?:st|nd|rd|th)?(?:-[^\W\d_]+)+")
+_QUANTITY = lazy_pattern(r"\d+(?:[.,:]\d+)?[-.]?[^\W\d_]{0,3}|\d+(?:st|nd|rd|th)?(?:-[^\W\d_]+)+")
 """12, 3.5, 5th, 20km, 3pm, 7-year-old: measurements, not names."""
-_DATE = re.compile(
+_DATE = lazy_pattern(
     r"\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?(?:t[\d:]+)?|\d{1,2}\.\d{1,2}\.(?:\d\d|\d{4})|\d\d?:\d\d:\d\d"
     r"|(?-i:(?![A-Z]+-))[^\W\d_]{3,40}-(?:19|20)\d\d",
     re.IGNORECASE,
 )
 """With mid-2023 and May-2023, but not LT-2093, the number of a ticket."""
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_CAMEL = re.compile(r"^[a-z]{2}[a-z0-9]*[A-Z][a-z]")
+_YEAR = lazy_pattern(r"(?:19|20)\d\d")
+_CAMEL = lazy_pattern(r"^[a-z]{2}[a-z0-9]*[A-Z][a-z]")
 """getUser, but neither YouTube nor iPhone: those are names that many notes may contain."""
-_ABBREVIATION = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?", re.IGNORECASE)
+_ABBREVIATION = lazy_pattern(r"(?:[^\W\d_]\.)+[^\W\d_]?", re.IGNORECASE)
 
 
 def identifiers(text: str) -> frozenset[str]:

@@ -6,32 +6,35 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.claim_words import CHANGED, COUNTS, MOVED
 from workspaces.memory.text.facts import SENTENCES_KEPT, FactKind, facts_in, folded, gives_date
 from workspaces.memory.text.tokens import STOP_WORDS, lower_case, stem
 
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"(?P<sign>[$€£¥₴₽])?\s?(?<![\w.,:/-])(?P<digits>\d{1,3}(?:[,.' ]\d{3})+(?![\d])|\d+(?:[.,]\d+)?)"
     r"(?:\s?(?P<unit>%|°[CF]?|[€£$₴₽]|[^\W\d_]{1,4}(?![\w-])))?(?![\w:/-]|[.,]\d)"
 )
-_WORD_NUMBER = re.compile(
+_WORD_NUMBER = lazy_pattern(
     rf"\b(?:{'|'.join(name for name in COUNTS if name != 'one')})\b(?=\s+[^\W\d_])", re.IGNORECASE
 )
-WORD = re.compile(r"[^\W\d_][\w'’-]*")
-TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
-_HOUR = re.compile(
+WORD = lazy_pattern(r"[^\W\d_][\w'’-]*")
+TIME = lazy_pattern(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
+_HOUR = lazy_pattern(
     r"\b(?:a las?|às|alle|um|at|à|om)\s(?P<hour>[01]?\d|2[0-3])"
     r"(?:\s?(?:h|uhr)\b|(?=\s*(?:$|[,;.!?)]|(?:y|e|et|und|and|en)\b)))"
     r"|\b(?P<uhr>[01]?\d|2[0-3])\s?uhr\b",
     re.IGNORECASE,
 )
 """An hour without minutes: "a las 9", "às 15h", "18 Uhr"; not "at 9 euros", nor "2h of work"."""
-_ORDINAL = re.compile(
+_ORDINAL = lazy_pattern(
     r"\b[0-3]?\d(?:st|nd|rd|th)\b(?=\W*$|\s*[,;:.!?)]|\s+(?:and|at|in|or|by|with|because|not|instead|now|so|of|from|we|i)\b)",
     re.IGNORECASE,
 )
 """A day of the month alone: "on the 24th"; not the "4th floor"."""
-_DATED = re.compile(r"\d(?::\d\d|\s?(?:[ap]\.?m|h|uhr)|st|nd|rd|th)|\b(?:a las?|às|alle|um|at|à|om)\s\d", re.IGNORECASE)
+_DATED = lazy_pattern(
+    r"\d(?::\d\d|\s?(?:[ap]\.?m|h|uhr)|st|nd|rd|th)|\b(?:a las?|às|alle|um|at|à|om)\s\d", re.IGNORECASE
+)
 """What each time, hour and day of the month without a month has."""
 _ENDINGS = frozenset({"st", "nd", "rd", "th"})
 """Of "90th", which counts nothing."""

@@ -4,24 +4,25 @@ English and German, in lower case without accents. A wrong date is worse than no
 something ("the Monday meeting") or stands beside words of both past and future gets none.
 """
 
-import re
 from datetime import date, timedelta
 
-_BEFORE = re.compile(
+from workspaces.lazy_pattern import lazy_pattern
+
+_BEFORE = lazy_pattern(
     r"\b(?P<last>last|letzte[nrs]?|vergangene[nrs]?)\s+$"
     r"|\b(?P<coming>this|this coming|coming|until|till|by|to|for|bis|auf|fur|kommende[nrs]?|diese[nrsm]?|nachste[nrs]?)"
     r"\s+$|\b(?P<on>on|am|since|seit|comes|leaves|arrives|starts|meets?|is|are|ist|kommt|beginnt|war|was)\s+$"
 )
 """Words right before the weekday; "next Sunday" is one of two days."""
-_AFTER = re.compile(
+_AFTER = lazy_pattern(
     r"\s+(?:mornings|afternoons|evenings|nights|vormittags|nachmittags|abends)\b|\s+(?:the|den)\s+\d|,?\s+\d{1,2}(?:st|nd|rd|th"
     r"|\.)?\s+(?:of\s+)?[a-z]|\s+(?:in|of)\s+(?!the|an?\b)[a-z]|\s+(?:next|last|a)\s+(?:week|month)|[-/]|\s+(?:or|and|oder|und)\b"
 )
 """Signs of another day, a repetition, or several days."""
-_RECURS = re.compile(
+_RECURS = lazy_pattern(
     r"\b(?:every|each|always|usually|weekly|often|sometimes|jede[nrsm]?|immer|meist(?:ens)?|wochentlich|oft|manchmal)\b"
 )
-_COMING = re.compile(
+_COMING = lazy_pattern(
     r"\b(?:will|won't|going to|to (?!the\b|my\b|an?\b)[a-z]+|must|need|needs|should|shall|can|can't|cannot|may|might"
     r"|plan(?:s|ned)?|invited|agreed|promised|booked|appointment|due|deadline|is|are|isn't|aren't|comes?|leaves?|arrives?|starts?|begins?"
     r"|opens?|ends?|flies|(?:i|we) (?:meet|see|visit|fly|have an?)"
@@ -29,11 +30,11 @@ _COMING = re.compile(
     r"|wird|werden|will|muss|mussen|soll|sollen|kann|konnen|geplant|eingeladen|termin|ist|sind|kommt|kommen|beginnt"
     r"|fahrt|fahren|verschoben)\b|'(?:ll|s|re|m)\b"
 )
-_PAST = re.compile(
+_PAST = lazy_pattern(
     r"\b(?:was|were|had|did|didn't|wasn't|went|met|saw|came|got|took|made|said|told|bought|paid|left|fell|broke|lost|won|found"
     r"|ate|gave|had|ran|rang|spoke|swam|slept|sent|thought|wrote|[a-z]{3,}ed|war|waren|hatten?|wurden?|kam|ging|ge[a-z]{3,}t)\b"
 )
-_SENTENCE = re.compile(r"[.!?;\n]\s")
+_SENTENCE = lazy_pattern(r"[.!?;\n]\s")
 
 
 def weekday_meant(text: str, start: int, end: int, last: date, today: date) -> date | None:

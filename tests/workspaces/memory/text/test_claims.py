@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from workspaces.lazy_pattern import LazyPattern
 from workspaces.memory.text import claim_words
 from workspaces.memory.text.claims import Claim, Relation, claims_in, corrected, relation
 from workspaces.memory.text.values import may_give
@@ -206,7 +207,7 @@ def test_claims_that_are_kept_take_little_memory() -> None:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", [name for name, each in vars(claim_words).items() if isinstance(each, re.Pattern)])
+@pytest.mark.parametrize("name", [name for name, each in vars(claim_words).items() if isinstance(each, LazyPattern)])
 def test_words_of_claims_are_those_of_lower_case_text(name: str) -> None:
     """A capital letter in a pattern would never match, as claims are read in lower case."""
     words = re.sub(r"\\.|\(\?P<\w+>", "", getattr(claim_words, name).pattern)
