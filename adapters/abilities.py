@@ -1,7 +1,6 @@
 """Optional adapter abilities beyond receiving and sending, one small protocol each."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
@@ -77,8 +76,7 @@ class FetchesFiles(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class MenuEntry:
+class MenuEntry(Struct, frozen=True):
     """A command as shown in a platform's own menu."""
 
     name: str

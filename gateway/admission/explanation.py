@@ -1,10 +1,9 @@
 """The result of admission and routing for a message, in words."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """The result of admission and routing for a message."""
 
     agent: str

@@ -14,7 +14,8 @@ from gateway.admission.internal_channels import NOBODY, heartbeat_address, is_he
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.entries import OFFLINE
-from gateway.automation.heartbeat_state import HeartbeatState, HeartbeatStatus, Outcome
+from gateway.automation.heartbeat_state import HeartbeatState, Outcome
+from gateway.automation.heartbeat_status import HeartbeatStatus
 from gateway.automation.silence import has_failed
 from gateway.errors import StoreError
 from gateway.runtime.clock import Clock, is_ahead

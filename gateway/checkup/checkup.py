@@ -8,13 +8,12 @@ nobody else reads, gets nothing.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, tzinfo
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from statistics import fmean
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gateway.agent.agent import Agent
 from gateway.checkup.changes import TouchedNotes, carried_out, fitting, paths_of
@@ -162,7 +161,7 @@ async def undo(checked: CheckedAgent, access: Access, mark: str) -> list[Checkup
     if decided[0].state is ProposalState.ACCEPTED:
         await _take_back(agent, access, decided[0])
         decided = [each for each in record.proposals if each.undo == decided[0].undo]
-    again = [replace(each, state=ProposalState.OPEN, session="", undo="") for each in decided]
+    again = [structs.replace(each, state=ProposalState.OPEN, session="", undo="") for each in decided]
     await agent.run(_note, checked.root, again)
     return again
 
@@ -271,7 +270,7 @@ def _accept(
     for path, text in changed.items():
         workspace.write(path, text, access, files[path])
     done = [
-        replace(each, state=ProposalState.ACCEPTED, session=origin.session, undo=origin.mark or "")
+        structs.replace(each, state=ProposalState.ACCEPTED, session=origin.session, undo=origin.mark or "")
         for each in proposals
     ]
     _note(checked.root, done)
@@ -291,7 +290,7 @@ def _all_open(record: CheckupRecord, marks: Sequence[str]) -> tuple[list[Checkup
 
 def _refuse(root: Path, marks: Sequence[str]) -> list[CheckupProposal]:
     record = read_record(root)
-    changed = [replace(_open(record, mark), state=ProposalState.REFUSED) for mark in dict.fromkeys(marks)]
+    changed = [structs.replace(_open(record, mark), state=ProposalState.REFUSED) for mark in dict.fromkeys(marks)]
     _note(root, changed)
     return changed
 

@@ -1,11 +1,11 @@
 """Figures of a check-up: the quality of each lasting note, and how much of all notes is junk."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class NoteScore:
+
+class NoteScore(Struct, frozen=True):
     """The quality of a lasting note: its score and the parts of it, each from 0 to 1."""
 
     citation: str
@@ -18,8 +18,7 @@ class NoteScore:
     used: float
 
 
-@dataclass(frozen=True, slots=True)
-class CheckupFigures:
+class CheckupFigures(Struct, frozen=True):
     """The figures of one check-up; nothing of a note can be read from them."""
 
     at: datetime

@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 
+from msgspec import structs
+
 from gateway.agent.agent import Agent
 from gateway.checkup.checkup import CheckedAgent, require_owner
 from gateway.checkup.notes import recorded, whole_note
@@ -72,7 +74,7 @@ def _propose(root: Path, findings: Iterable[NoteFinding], head: str | None) -> l
         known = {*record.refused, *(each.mark for each in record.proposals)}
         waiting = {(each.path, each.before) for each in record.open}
         fresh = [each for each in fresh if each.mark not in known and (each.path, each.before) not in waiting]
-    write_record(root, replace(record.with_added(*fresh), compared=head or record.compared))
+    write_record(root, structs.replace(record.with_added(*fresh), compared=head or record.compared))
     return fresh
 
 

@@ -4,16 +4,15 @@ The file holds texts of notes, so a purge empties it. It can be deleted at any t
 but refused changes are then proposed again.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+import msgspec
+from msgspec import Struct, field, structs
 
 from gateway.checkup.figures import CheckupFigures, NoteScore
 from gateway.stores.disk import write_durably
@@ -33,8 +32,7 @@ class ProposalState(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckupProposal:
+class CheckupProposal(Struct, frozen=True):
     """A change of one note that its owner may accept."""
 
     mark: str
@@ -63,8 +61,7 @@ class CheckupProposal:
         return f"{self.path}#L{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckupRecord:
+class CheckupRecord(Struct, frozen=True):
     """The latest check-up of one agent's notes."""
 
     at: datetime | None = None
@@ -111,7 +108,7 @@ class CheckupRecord:
         kept = tuple(each for each in self.proposals if each.mark not in marks)
         found = Counter(self.found) + Counter(str(each.kind) for each in added if self.of(each.mark) is None)
         refused = tuple(mark for mark in self.refused if mark not in marks)
-        return replace(self, proposals=(*kept, *added)[-MOST:], found=dict(found), refused=refused)
+        return structs.replace(self, proposals=(*kept, *added)[-MOST:], found=dict(found), refused=refused)
 
     def with_changed(self, *changed: CheckupProposal) -> "CheckupRecord":
         """Return the record with these proposals in place of those with their marks."""
@@ -120,10 +117,7 @@ class CheckupRecord:
         again = {each.mark for each in changed if each.state is ProposalState.OPEN}
         known = [mark for mark in dict.fromkeys((*self.refused, *refused)) if mark not in again]
         proposals = tuple(new.get(each.mark, each) for each in self.proposals)
-        return replace(self, proposals=proposals, refused=tuple(known[-_MOST_REFUSED:]))
-
-
-_RECORD = TypeAdapter(CheckupRecord)
+        return structs.replace(self, proposals=proposals, refused=tuple(known[-_MOST_REFUSED:]))
 
 
 def proposal_of(finding: NoteFinding) -> CheckupProposal:
@@ -148,15 +142,14 @@ def proposal_of(finding: NoteFinding) -> CheckupProposal:
 def read_record(root: Path) -> CheckupRecord:
     """Return the record in an agent's folder *root*; an empty one if it is missing or damaged."""
     try:
-        return _RECORD.validate_json((root / FILE).read_bytes())
-    except (OSError, ValidationError):
+        return msgspec.json.decode((root / FILE).read_bytes(), type=CheckupRecord)
+    except (OSError, msgspec.DecodeError):
         return CheckupRecord()
 
 
 def write_record(root: Path, record: CheckupRecord) -> None:
     """Write *record* into an agent's folder *root*, whole or not at all. Raises OSError."""
-    data = json.dumps(_RECORD.dump_python(record, mode="json"), ensure_ascii=False, separators=(",", ":"))
-    write_durably(root / FILE, [data.encode()])
+    write_durably(root / FILE, [msgspec.json.encode(record)])
 
 
 def forget_texts(root: Path) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from itertools import count
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
 import typer
+from msgspec import Struct
 
 from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
-from gateway.cli.invocation import Invocation, config_of, print_json
+from gateway.cli.invocation import Invocation, config_of, plain_fields, print_json
 from gateway.cli.status import memory_line
 from gateway.control.status_wire import MemoryOrder, MemoryStatus, StatusOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError, WorkspaceLockedError
@@ -34,8 +34,7 @@ _TAKEN = "removed.toml"
 """Configuration tables removed along with the agent's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRow:
+class AgentRow(Struct, frozen=True):
     """One agent in the configuration."""
 
     agent: str
@@ -47,8 +46,7 @@ class AgentRow:
     """Receives messages that no binding claims."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileRow:
+class FileRow(Struct, frozen=True):
     """A file of a workspace."""
 
     path: str
@@ -56,8 +54,7 @@ class FileRow:
     """In bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentDetails:
+class AgentDetails(Struct, frozen=True):
     """One agent with its model, bindings, files, sessions and memory state."""
 
     listed: AgentRow
@@ -73,7 +70,7 @@ def list_agents(call: JsonCall) -> None:
     place = call.existing_home
     listed = [_agent_row(place, config_of(place), agent) for agent in config_of(place).agents]
     if call.as_json:
-        print_json({"agents": [asdict(each) for each in listed]})
+        print_json({"agents": [plain_fields(each) for each in listed]})
         return
     width = max(len(each.agent) for each in listed)
     for each in listed:

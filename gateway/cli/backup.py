@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import structs
 
 from gateway.cli.call import JsonCall
-from gateway.cli.invocation import config_of, print_json
+from gateway.cli.invocation import config_of, plain_fields, print_json
 from gateway.cli.progress import progress_bar
 from gateway.errors import BackupError, ConfigError, StrandlineError
 from gateway.home import FOLDER_MODE, Home
@@ -80,7 +79,7 @@ def backup(
     with progress_bar("Backing up", in_bytes=True) as progress:
         taken = (take_encrypted if encrypt else take_backup)(place, config, target.expanduser().absolute(), progress)
     if call.as_json:
-        print_json(structs.asdict(taken))
+        print_json(plain_fields(taken))
         return
     only = "encrypted" if encrypt else "readable only by you"
     print(f"{taken.file}: {taken.files:,} files of {', '.join(taken.agents)}, {taken.bytes:,} bytes, {only}")
@@ -151,7 +150,7 @@ def restore(
         with progress_bar("Restoring", in_bytes=True) as progress:
             restored = restore_backup(plain, place, invocation.environ_of(place), progress, allowed)
     if call.as_json:
-        print_json(structs.asdict(restored))
+        print_json(plain_fields(restored))
         return
     print(f"{restored.home}: {restored.files:,} files, as of {_here(restored.made_at)}; {SEALS[restored.seal]}")
     for gap in secret_gaps(read_config(place.config_file).secret_sources(), invocation.environ_of(place)):

@@ -1,14 +1,13 @@
 """`strandline history …`: changes of an agent's files, with time and origin, and how to undo them."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import AgentOption
+from gateway.cli.invocation import AgentOption, plain_fields
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryOrder
 from gateway.errors import ConfigError
 
@@ -31,7 +30,7 @@ def log(
     """List changes, newest first."""
     order = HistoryOrder("log", agent, path, limit=limit)
     answer = call.ask(order)
-    commits = {"commits": [asdict(commit) for commit in answer.commits]}
+    commits = {"commits": [plain_fields(commit) for commit in answer.commits]}
     call.print(commits, map(_line, answer.commits))
 
 

@@ -5,10 +5,11 @@ import json
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
-from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
+import msgspec
 import typer
 from msgspec import Struct, field
 
@@ -136,12 +137,18 @@ def print_json(answer: Mapping[str, object]) -> None:
     print(json.dumps(answer, ensure_ascii=not is_unicode, default=str))
 
 
+def plain_fields(record: object) -> dict[str, object]:
+    """Return the fields of *record* by name, as JSON can hold them; moments stay as they are."""
+    fields: dict[str, object] = msgspec.to_builtins(record, builtin_types=(datetime,), enc_hook=str)
+    return fields
+
+
 def print_answer(
     answer: "DataclassInstance | Mapping[str, object]", as_json: bool, lines: Iterable[str], none: str = ""
 ) -> None:
     """Print *answer* as JSON or as its *lines*; *none* stands for no line at all."""
     if as_json:
-        print_json(answer if isinstance(answer, Mapping) else asdict(answer))
+        print_json(answer if isinstance(answer, Mapping) else plain_fields(answer))
         return
     for line in [*lines] or [none] * bool(none):
         print(visible(line))

@@ -1,7 +1,6 @@
 """`strandline memory …`: the state of an agent's index, its update, and searches."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from gateway.cli.call import Call, JsonCall
 from gateway.cli.checkup import app as checkup
 from gateway.cli.command_group import command_app
 from gateway.cli.history import SHOWN_DIGITS
-from gateway.cli.invocation import AgentOption
+from gateway.cli.invocation import AgentOption, plain_fields
 from gateway.cli.status import memory_line
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.status_wire import MemoryOrder
@@ -39,7 +38,7 @@ def status(call: JsonCall, agent: AgentOption = None) -> None:
 def index(call: JsonCall, agent: AgentOption = None) -> None:
     """Update the index from the files; only changed files are read again."""
     outcome, state = call.follow("Indexing", IndexOrder(agent), MemoryOrder(agent))
-    call.print({"outcome": outcome, **asdict(state)}, [outcome])
+    call.print({"outcome": outcome, **plain_fields(state)}, [outcome])
 
 
 @app.command()
@@ -58,7 +57,7 @@ def search(
     """Search MEMORY.md and the daily notes as their owner."""
     order = SearchOrder(query, agent, max_results, as_of.date() if as_of else None)
     found = call.ask(order)
-    hits = [asdict(hit) for hit in found.hits]
+    hits = [plain_fields(hit) for hit in found.hits]
     call.print({"hits": hits, "mode": found.mode, "reason": found.reason}, hit_lines(found))
 
 

@@ -6,17 +6,17 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import structs
 
 from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import AgentOption
+from gateway.cli.invocation import AgentOption, plain_fields
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
 
@@ -41,7 +41,7 @@ class Form(StrEnum):
 def list_(call: JsonCall, agent: WhoseOption = None) -> None:
     """List conversations: current ones first, then ended ones, latest first."""
     answer = call.ask(SessionsOrder("list", agent))
-    rows = {"sessions": [asdict(row) for row in answer.sessions]}
+    rows = {"sessions": [plain_fields(row) for row in answer.sessions]}
     call.print(rows, map(_row, answer.sessions), "No conversations yet.")
 
 
@@ -54,7 +54,7 @@ def show(
 ) -> None:
     """Show the end of a conversation, newest last."""
     answer = call.ask(SessionsOrder("show", agent, session, limit=limit))
-    records = [asdict(record) for record in answer.records]
+    records = [plain_fields(record) for record in answer.records]
     shown = {"records": records, "damaged": answer.damaged, "unknown": answer.unknown}
     call.print(shown, map(_record_text, answer.records))
     if not call.as_json:
@@ -87,7 +87,7 @@ def search(
     """Search the conversations' text, newest first; the search includes both days."""
     days = since.date() if since else None, until.date() if until else None
     answer = call.ask(SessionsOrder("search", agent, None, text, *days, limit=limit))
-    found = {"matches": [asdict(match) for match in answer.matches], "notice": answer.notice}
+    found = {"matches": [plain_fields(match) for match in answer.matches], "notice": answer.notice}
     lines = [_match(match) for match in answer.matches] or ["Nothing found."]
     call.print(found, [*lines, f"({answer.notice})"] if answer.notice else lines)
 
@@ -99,7 +99,7 @@ async def _export(call: Call, order: SessionsOrder, form: Form, output: Path | N
         with _writing(output) as write:
             write(_text(part, form))
             while part.next_offset is not None:
-                part = await reached.operator.ask(replace(order, offset=part.next_offset))
+                part = await reached.operator.ask(structs.replace(order, offset=part.next_offset))
                 damaged, unknown = damaged + part.damaged, unknown + part.unknown
                 write(_text(part, form))
     _tell_faults(damaged, unknown)

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
@@ -99,16 +98,16 @@ class SettingsWatch:
     def use(self, settings: LiveSettings) -> None:
         """Run with *settings* from now on."""
         self.earlier, self.running = self.running, settings
-        self._report = replace(self._report, seen=settings.digest, fault="")
+        self._report = structs.replace(self._report, seen=settings.digest, fault="")
 
     def begun(self, settings: LiveSettings) -> None:
         """Note that a run with *settings* has begun."""
-        self._report = replace(self._report, digest=settings.digest)
+        self._report = structs.replace(self._report, digest=settings.digest)
 
     def go_back(self, fault: str) -> LiveSettings:
         """Return the settings of the run before: the present ones cannot be used because of *fault*."""
         self._tell("the changed settings cannot be used; the earlier ones stay in force", fault)
-        self._report = replace(self._report, fault=fault, restart=())
+        self._report = structs.replace(self._report, fault=fault, restart=())
         self.running = self.earlier
         return self.running
 
@@ -122,15 +121,15 @@ class SettingsWatch:
             fresh = await asyncio.to_thread(read_settings, self._home, self._environ)
         except ConfigError as exc:
             seen = await asyncio.to_thread(settings_digest, self._home)
-            self._report = replace(self._report, seen=seen, fault=str(exc), restart=())
+            self._report = structs.replace(self._report, seen=seen, fault=str(exc), restart=())
             self._tell("the changed settings cannot be used; the earlier ones stay in force", str(exc))
             return None
         waiting = tuple(restart_keys(self.running.config, fresh.config))
-        self._report = replace(self._report, restart=waiting, fault="")
+        self._report = structs.replace(self._report, restart=waiting, fault="")
         config = live_part(self.running.config, fresh.config)
         if config is None:
             why = f"takes effect at the next start, with all other changes: {', '.join(waiting)}"
-            self._report = replace(self._report, seen=fresh.digest, fault=why)
+            self._report = structs.replace(self._report, seen=fresh.digest, fault=why)
             self._tell("the changed settings are not taken up", self._report.fault)
             return None
         return structs.replace(fresh, config=config)

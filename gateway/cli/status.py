@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import timedelta
 
 from gateway.cli.call import JsonCall
 from gateway.cli.connect import reach
-from gateway.cli.invocation import Invocation
+from gateway.cli.invocation import Invocation, plain_fields
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status, StatusOrder
@@ -19,7 +18,7 @@ def status(call: JsonCall) -> None:
     """Show running components, queues and dropped messages. Works without a running gateway too."""
     place = call.home
     state, address, fault = asyncio.run(_ask(call.invocation, place))
-    facts = {"running": address is not None, "address": address, "settings_fault": fault, **asdict(state)}
+    facts = {"running": address is not None, "address": address, "settings_fault": fault, **plain_fields(state)}
     call.print(facts, _lines(state, address, fault, call.invocation.command("up", place)))
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from msgspec import structs
 
 from gateway.cli.call import JsonCall
-from gateway.cli.invocation import Invocation, config_of, print_json
+from gateway.cli.invocation import Invocation, config_of, plain_fields, print_json
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -172,6 +171,6 @@ def _as_json(trial: "UpgradeTrial", used: str, new: "Installation", is_switched:
         "backup": str(trial.backup.file),
         "compared": dict(trial.counts),
         "turns": trial.turns,
-        "differences": [structs.asdict(each) for each in trial.differences],
+        "differences": [plain_fields(each) for each in trial.differences],
         "switched": is_switched,
     }

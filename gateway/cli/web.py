@@ -1,14 +1,13 @@
 """`strandline web …`: sign-in codes for browsers, and the list and sign-out of their sessions."""
 
 import io
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import config_of
+from gateway.cli.invocation import config_of, plain_fields
 from gateway.control.browsers import BrowserOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home
@@ -34,7 +33,7 @@ def sessions(call: JsonCall) -> None:
     lines = [
         f"{each.session}  since {each.since:%Y-%m-%d %H:%M}  until {each.until:%Y-%m-%d}" for each in answer.sessions
     ]
-    call.print({"sessions": [asdict(each) for each in answer.sessions]}, lines, "No browser is signed in.")
+    call.print({"sessions": [plain_fields(each) for each in answer.sessions]}, lines, "No browser is signed in.")
 
 
 @app.command()

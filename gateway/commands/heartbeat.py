@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gateway.automation.heartbeat_state import HeartbeatStatus
+from gateway.automation.heartbeat_status import HeartbeatStatus
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted

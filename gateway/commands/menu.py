@@ -4,9 +4,9 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 
 import structlog
+from msgspec import structs
 
 from adapters.abilities import HasMenu, MenuEntry
 from adapters.channel import Adapter, ChannelError, ChannelUnavailableError
@@ -66,5 +66,5 @@ class Menus:
 
 def _mark_of(entries: Sequence[MenuEntry], owners: Sequence[str]) -> str:
     """Return a digest that identifies a menu."""
-    whole = json.dumps([[asdict(each) for each in entries], list(owners)])
+    whole = json.dumps([[structs.asdict(each) for each in entries], list(owners)])
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()

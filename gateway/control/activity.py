@@ -5,11 +5,10 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
@@ -75,7 +74,7 @@ class PastFigures(Struct, frozen=True):
         """Return *now* with the figures of *agent*. Raises StoreError."""
         folder, access = self.transcripts.folder(agent), terminal_access(agent)
         recalls = await self.transcripts.run(latest_receipts, folder, access, _RECEIPTS)
-        return replace(
+        return structs.replace(
             now,
             spending=await self._spending(agent, min(days, _DAYS_AT_MOST)),
             recalls=tuple(RecallRow(at, each.asked, each.found, each.took_ms, str(each)) for at, each in recalls[::-1]),

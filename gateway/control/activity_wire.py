@@ -1,13 +1,13 @@
 """The shape of an agent's activity: who is at work now, with which hooks and tools, and the figures of past days."""
 
-from dataclasses import dataclass
 from datetime import date, datetime
+
+from msgspec import Struct
 
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class LaneRow:
+class LaneRow(Struct, frozen=True):
     """A session with work in its lane."""
 
     session: str
@@ -17,8 +17,7 @@ class LaneRow:
     """Further messages in the lane."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookRow:
+class HookRow(Struct, frozen=True):
     """A handler, in the order in which they run."""
 
     event: str
@@ -27,8 +26,7 @@ class HookRow:
     """If it fails, what it is asked about does not happen; otherwise it is passed over."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolServerRow:
+class ToolServerRow(Struct, frozen=True):
     name: str
     is_connected: bool
     sessions: tuple[str, ...]
@@ -38,8 +36,7 @@ class ToolServerRow:
     troubles: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DaySpending:
+class DaySpending(Struct, frozen=True):
     """The costs of one day, the owner's, for one cause."""
 
     day: date
@@ -49,8 +46,7 @@ class DaySpending:
     """In US dollars."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecallRow:
+class RecallRow(Struct, frozen=True):
     """The receipt of a search for the facts that a conversation had stated."""
 
     at: datetime
@@ -61,16 +57,14 @@ class RecallRow:
     """The receipt in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSize:
+class IndexSize(Struct, frozen=True):
     day: date
     entries: int
     size: int
     """On the disk, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityReport:
+class ActivityReport(Struct, frozen=True):
     lanes: tuple[LaneRow, ...] = ()
     hooks: tuple[HookRow, ...] = ()
     """Of the whole gateway."""
@@ -83,8 +77,7 @@ class ActivityReport:
     """Oldest first; one for each day on which the gateway ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityOrder(Order[ActivityReport]):
+class ActivityOrder(Order[ActivityReport], frozen=True):
     """A request for an agent's activity; `None` is the default agent."""
 
     agent: str | None = None

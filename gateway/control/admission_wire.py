@@ -1,16 +1,16 @@
 """Wire types for admission, shared by the commands and the gateway."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 from gateway.admission.explanation import Explanation
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class Applicant:
+class Applicant(Struct, frozen=True):
     """A person who asks to be paired."""
 
     code: str
@@ -23,16 +23,14 @@ class Applicant:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class GuestRow:
+class GuestRow(Struct, frozen=True):
     person: str
     name: str
     account: str
     since: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class PairAnswer:
+class PairAnswer(Struct, frozen=True):
     """The requested pairing requests or guests, and the action taken."""
 
     waiting: tuple[Applicant, ...] = ()
@@ -41,8 +39,7 @@ class PairAnswer:
     """Description of the action taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairOrder(Order[PairAnswer]):
+class PairOrder(Order[PairAnswer], frozen=True):
     """A request to list pairing requests and guests, or a decision about one of them."""
 
     act: Literal["list", "people", "approve", "refuse", "revoke"]
@@ -50,8 +47,7 @@ class PairOrder(Order[PairAnswer]):
     """The code to approve or refuse; to revoke, the person as `<channel>:<numeric id>`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimRow:
+class ClaimRow(Struct, frozen=True):
     """An account without an owner."""
 
     account: str
@@ -60,15 +56,13 @@ class ClaimRow:
     """A new code for it; empty if it was not asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimAnswer:
+class ClaimAnswer(Struct, frozen=True):
     """The accounts without an owner."""
 
     accounts: tuple[ClaimRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimOrder(Order[ClaimAnswer]):
+class ClaimOrder(Order[ClaimAnswer], frozen=True):
     """A request for new codes for accounts without an owner."""
 
     account: str | None = None
@@ -77,8 +71,7 @@ class ClaimOrder(Order[ClaimAnswer]):
     """Make codes only for accounts without a valid one."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskingGroup:
+class AskingGroup(Struct, frozen=True):
     """A group in which the bot is not allowed to answer."""
 
     place: str
@@ -88,24 +81,21 @@ class AskingGroup:
     """It stays closed, and the owner is asked no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAnswer:
+class GroupAnswer(Struct, frozen=True):
     """The groups that ask, and the action taken."""
 
     asking: tuple[AskingGroup, ...] = ()
     outcome: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupOrder(Order[GroupAnswer]):
+class GroupOrder(Order[GroupAnswer], frozen=True):
     """A request for the groups that the bot was added to, or a decision about one of them."""
 
     act: Literal["list", "allow", "refuse"]
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RouteOrder(Order[Explanation]):
+class RouteOrder(Order[Explanation], frozen=True):
     """A hypothetical message whose route is requested."""
 
     channel: str
@@ -121,8 +111,7 @@ class RouteOrder(Order[Explanation]):
     """The message mentions the bot or replies to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SilenceRow:
+class SilenceRow(Struct, frozen=True):
     """A sender whose messages got no answer."""
 
     at: datetime
@@ -138,15 +127,13 @@ class SilenceRow:
     """The remedy, if it should have been answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class SilencesAnswer:
+class SilencesAnswer(Struct, frozen=True):
     """The unanswered messages, latest first."""
 
     silences: tuple[SilenceRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SilencesOrder(Order[SilencesAnswer]):
+class SilencesOrder(Order[SilencesAnswer], frozen=True):
     """A request for unanswered messages."""
 
     chat: str | None = None
@@ -154,8 +141,7 @@ class SilencesOrder(Order[SilencesAnswer]):
     limit: int = 20
 
 
-@dataclass(frozen=True, slots=True)
-class AccountRow:
+class AccountRow(Struct, frozen=True):
     """The people who may write to a bot account in a direct chat."""
 
     account: str
@@ -166,8 +152,7 @@ class AccountRow:
     """Guests without a pairing."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRow:
+class GroupRow(Struct, frozen=True):
     """A group whose messages are answered, with its rules."""
 
     account: str
@@ -183,8 +168,7 @@ class GroupRow:
     """People who may end its conversation besides the owner; `None`: everybody."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoomsAnswer:
+class RoomsAnswer(Struct, frozen=True):
     """The bot accounts and the groups that the configuration allows."""
 
     accounts: tuple[AccountRow, ...] = ()
@@ -193,6 +177,5 @@ class RoomsAnswer:
     """Names that people and groups chose, by person and by `<channel>.<account>.<chat>`."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoomsOrder(Order[RoomsAnswer]):
+class RoomsOrder(Order[RoomsAnswer], frozen=True):
     """A request for the bot accounts and their groups."""

@@ -1,6 +1,5 @@
 """Operator requests about browsers: sign one in, list them, sign them out."""
 
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Literal
 
@@ -13,15 +12,13 @@ if TYPE_CHECKING:  # the command line creates orders without loading their handl
     from gateway.admission.sign_in import SignIns
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserRow:
+class BrowserRow(Struct, frozen=True):
     session: str
     since: datetime
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserAnswer:
+class BrowserAnswer(Struct, frozen=True):
     """The requested parts of the result."""
 
     code: str = ""
@@ -30,8 +27,7 @@ class BrowserAnswer:
     """Description of the action taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserOrder(Order[BrowserAnswer]):
+class BrowserOrder(Order[BrowserAnswer], frozen=True):
     """A request for a sign-in code, for the list of signed-in browsers, or to sign one out."""
 
     act: Literal["link", "sessions", "revoke"]

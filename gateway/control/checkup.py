@@ -1,10 +1,9 @@
 """The operator's check-up of an agent's notes, and decisions about its proposals."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gateway.checkup.changes import preview, words_of
 from gateway.checkup.checkup import (
@@ -45,7 +44,7 @@ class CheckupOperator(Struct, frozen=True):
         checked, access = self._named(order.agent)
         if order.act == "show":
             record = await read_checkup(checked, access)
-            return replace(
+            return structs.replace(
                 _answer(record, record.open, ""),
                 scores=record.scores,
                 trend=record.trend,

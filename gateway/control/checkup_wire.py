@@ -1,16 +1,16 @@
 """The check-up's orders and their answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 from gateway.checkup.figures import CheckupFigures, NoteScore
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class ShownProposal:
+class ShownProposal(Struct, frozen=True):
     mark: str
     """Names it in a decision."""
     kind: str
@@ -25,8 +25,7 @@ class ShownProposal:
     """The note's words, for its owner to rewrite."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckupAnswer:
+class CheckupAnswer(Struct, frozen=True):
     """The latest check-up, and the action taken."""
 
     at: datetime | None = None
@@ -59,8 +58,7 @@ class CheckupAnswer:
         return self.trend[-1].junk if self.trend else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class CheckupOrder(Order[CheckupAnswer]):
+class CheckupOrder(Order[CheckupAnswer], frozen=True):
     """A request for an agent's latest check-up, or a decision about its proposals; `None` is the default agent."""
 
     act: Literal["show", "accept", "refuse", "undo"] = "show"

@@ -1,14 +1,14 @@
 """Wire types for jobs, shared by the commands and the gateway."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class JobRow:
+class JobRow(Struct, frozen=True):
     number: int
     agent: str
     schedule: str
@@ -25,8 +25,7 @@ class JobRow:
     """The whole row as text, times in the owner's zone."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobsStatus:
+class JobsStatus(Struct, frozen=True):
     """The state of an agent's jobs."""
 
     count: int = 0
@@ -45,8 +44,7 @@ class JobsStatus:
         return f"{self.count} scheduled{soon}{failing}{stopped}"
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """The outcome of one scheduled run."""
 
     slot: datetime
@@ -56,8 +54,7 @@ class RunRow:
     """The whole row as text, times in the owner's zone."""
 
 
-@dataclass(frozen=True, slots=True)
-class CronAnswer:
+class CronAnswer(Struct, frozen=True):
     """The requested jobs or history, and the action taken."""
 
     jobs: tuple[JobRow, ...] = ()
@@ -65,8 +62,7 @@ class CronAnswer:
     outcome: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CronOrder(Order[CronAnswer]):
+class CronOrder(Order[CronAnswer], frozen=True):
     """A request to list, run or change scheduled jobs."""
 
     act: Literal["list", "add", "run", "remove", "history", "enable"]

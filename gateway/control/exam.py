@@ -1,15 +1,14 @@
 """The operator's memory examination, and the record of earlier ones."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from importlib.metadata import version
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+import msgspec
+from msgspec import Struct, structs
 
 from gateway.agent.agent import Agent
 from gateway.control.exam_wire import ExamPoint, ExamReport
@@ -24,8 +23,7 @@ SHOWN = 10
 """Earlier examinations that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PastExam:
+class _PastExam(Struct, frozen=True):
     at: datetime
     version: str
     embedder: str
@@ -40,9 +38,6 @@ class _PastExam:
         found = len(self.asked) - len(self.missed)
         share = f"{found / max(len(self.asked), 1):.1%}"
         return f"{self.at:%Y-%m-%d %H:%M}  {found} of {len(self.asked)} ({share}), {self.embedder}, {self.version}"
-
-
-_PAST_EXAMS = TypeAdapter(_PastExam)
 
 
 async def earlier_exams(agent: Agent, folder: Path, zone: tzinfo) -> ExamReport:
@@ -87,13 +82,12 @@ def _earlier(file: Path, zone: tzinfo) -> list[_PastExam]:
     """Return the readable records with their times in *zone*, the latest last."""
     records = []
     for line in file.read_text("utf-8").splitlines() if file.exists() else ():
-        with suppress(ValidationError):
-            record = _PAST_EXAMS.validate_json(line)
-            records.append(replace(record, at=record.at.astimezone(zone)))
+        with suppress(msgspec.DecodeError):
+            record = msgspec.json.decode(line, type=_PastExam)
+            records.append(structs.replace(record, at=record.at.astimezone(zone)))
     return records
 
 
 def _add(file: Path, record: _PastExam) -> None:
-    line = json.dumps(_PAST_EXAMS.dump_python(record, mode="json"), separators=(",", ":"))
-    with file.open("a", encoding="utf-8") as records:
-        records.write(f"{line}\n")
+    with file.open("ab") as records:
+        records.write(msgspec.json.encode(record) + b"\n")

@@ -1,14 +1,14 @@
 """The memory examination's order and its answer."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class ExamPoint:
+class ExamPoint(Struct, frozen=True):
     """The figures of an earlier examination."""
 
     at: datetime
@@ -16,8 +16,7 @@ class ExamPoint:
     asked: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExamReport:
+class ExamReport(Struct, frozen=True):
     """The outcome of an examination."""
 
     asked: int
@@ -37,8 +36,7 @@ class ExamReport:
     """Their figures."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExamOrder(Order[ExamReport]):
+class ExamOrder(Order[ExamReport], frozen=True):
     """A request to examine an agent's memory; `None` is the default agent."""
 
     agent: str | None = None
@@ -46,8 +44,7 @@ class ExamOrder(Order[ExamReport]):
     """A list has earlier examinations alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptIndexOrder(Order[bool]):
+class AcceptIndexOrder(Order[bool], frozen=True):
     """A request to take a change of an agent's index into use that was held back; the answer: there was one."""
 
     agent: str | None = None

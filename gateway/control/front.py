@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -97,7 +97,7 @@ class Front:
             return JSONResponse({"ready": False, "standby": False, "loading": []}, 503)
 
         async def settings(_: Request) -> Response:
-            return JSONResponse(asdict(self._report()))
+            return Response(msgspec.json.encode(self._report()), media_type="application/json")
 
         return [
             Route("/healthz", alive),

@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import replace
 from datetime import tzinfo
 
 from msgspec import Struct, structs
@@ -102,7 +101,7 @@ class MemoryOperator(Struct, frozen=True):
         agent = self.agents.named(order.agent)
         state = await memory_status(agent)
         foreign = await agent.memory.foreign_notice(terminal_access(agent.id))
-        return replace(state, foreign=foreign)
+        return structs.replace(state, foreign=foreign)
 
     async def index(self, order: IndexOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""

@@ -1,14 +1,14 @@
 """Wire types for reading and changing an agent's notes, shared by the page and the gateway."""
 
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal
+
+from msgspec import Struct
 
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class NoteRow:
+class NoteRow(Struct, frozen=True):
     path: str
     """Relative to the workspace."""
     chat: str
@@ -19,8 +19,7 @@ class NoteRow:
     """In bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoteEntry:
+class NoteEntry(Struct, frozen=True):
     mark: str
     """Identifies it even when lines above are added or removed."""
     first_line: int
@@ -39,8 +38,7 @@ class NoteEntry:
     """The place that holds since then."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotesAnswer:
+class NotesAnswer(Struct, frozen=True):
     """The requested files, or one of them, and the action taken."""
 
     notes: tuple[NoteRow, ...] = ()
@@ -54,8 +52,7 @@ class NotesAnswer:
     """Description of the action taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotesOrder(Order[NotesAnswer]):
+class NotesOrder(Order[NotesAnswer], frozen=True):
     """A request to list or read an agent's notes, or to change one of their files."""
 
     act: Literal["list", "open", "read", "write", "correct", "forget"]

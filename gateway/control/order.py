@@ -8,16 +8,12 @@ from msgspec import Struct
 Answer = TypeVar("Answer")
 
 
-class Order(Generic[Answer]):
-    """A request of the operator's; each dataclass below it, such as `PairOrder(Order[PairAnswer])`, is one kind."""
-
-    __slots__ = ()
+class Order(Struct, Generic[Answer], frozen=True):
+    """A request of the operator's; each struct below it, such as `PairOrder(Order[PairAnswer])`, is one kind."""
 
 
-class LongOrder(Order[str]):
+class LongOrder(Order[str], frozen=True):
     """A request that reports its progress; its answer describes the outcome."""
-
-    __slots__ = ()
 
 
 Progress = Callable[[int, int], None]

@@ -1,12 +1,11 @@
 """One small request to each model and platform that a gateway uses, and its outcome."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeRow:
+class ProbeRow(Struct, frozen=True):
     """The answer of one model or bot account."""
 
     name: str
@@ -17,8 +16,7 @@ class ProbeRow:
     """What keeps it from working, each with the remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeAnswer:
+class ProbeAnswer(Struct, frozen=True):
     """The answers of all of them."""
 
     models: tuple[ProbeRow, ...] = ()
@@ -26,6 +24,5 @@ class ProbeAnswer:
     """The accounts that are loaded; none without a running gateway."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeOrder(Order[ProbeAnswer]):
+class ProbeOrder(Order[ProbeAnswer], frozen=True):
     """A request to ask each model for one word, and each platform for its bot's setup."""

@@ -1,14 +1,14 @@
 """Wire types for quarantined rows, shared by the commands and the gateway."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantineLine:
+class QuarantineLine(Struct, frozen=True):
     """A quarantined row as the owner sees it."""
 
     id: str
@@ -19,8 +19,7 @@ class QuarantineLine:
     excerpt: str
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantineAnswer:
+class QuarantineAnswer(Struct, frozen=True):
     """The rows in quarantine, oldest first, or the outcome of a decision."""
 
     rows: tuple[QuarantineLine, ...] = ()
@@ -29,8 +28,7 @@ class QuarantineAnswer:
     outcome: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantineOrder(Order[QuarantineAnswer]):
+class QuarantineOrder(Order[QuarantineAnswer], frozen=True):
     """A request about quarantined rows, or a decision about one of them."""
 
     act: Literal["list", "retry", "drop"]

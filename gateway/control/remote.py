@@ -4,13 +4,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 import h11
-from pydantic import TypeAdapter, ValidationError
+import msgspec
 
 from gateway.control.operator_api import OnReply, OnSign, ignore_sign
 from gateway.control.order import Answer, LongOrder, Order, Progress, answer_of, ignore_progress, path_of
@@ -36,14 +35,14 @@ class RemoteOperator:
         self._control = control
 
     async def ask(self, order: Order[Answer]) -> Answer:
-        async with _answered(self._control, path_of(type(order)), TypeAdapter(type(order)).dump_json(order)) as answer:
+        async with _answered(self._control, path_of(type(order)), msgspec.json.encode(order)) as answer:
             return _read(answer_of(type(order)), await answer.whole())
 
     async def chat(self, order: "ChatOrder", on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         from gateway.control.stream_wire import ChatSign
 
         outcome = ""
-        async for event in self._events("/control/chat", json.dumps(asdict(order)).encode()):
+        async for event in self._events("/control/chat", msgspec.json.encode(order)):
             match event.event:
                 case "earlier" | "reply":
                     await on_reply(event.text, event.event == "reply")
@@ -54,7 +53,7 @@ class RemoteOperator:
 
     async def follow(self, order: LongOrder, progress: Progress = ignore_progress) -> str:
         outcome = ""
-        async for event in self._events(path_of(type(order)), TypeAdapter(type(order)).dump_json(order)):
+        async for event in self._events(path_of(type(order)), msgspec.json.encode(order)):
             if event.event == "progress":
                 progress(event.done, event.total)
             outcome = event.text
@@ -166,8 +165,8 @@ def _error_in(body: bytes, status: int) -> str:
 
 def _read(kind: type[Received], text: str | bytes) -> Received:
     try:
-        return TypeAdapter(kind).validate_json(text)
-    except ValidationError as exc:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError as exc:
         raise StrandlineError("the gateway's response is not understood; is it another version?") from exc
 
 

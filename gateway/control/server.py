@@ -1,14 +1,12 @@
 """Serves the operator API and the health probes."""
 
 import asyncio
-import json
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -18,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.expected_errors import EXPECTED, operator_error
 from gateway.control.operator_api import LocalApi, Readiness
-from gateway.control.order import LongOrder, answer_of, path_of
+from gateway.control.order import LongOrder, path_of
 from gateway.control.stream_wire import ChatOrder, StreamEvent
 from gateway.errors import StrandlineError
 from gateway.runtime.http_server import is_numeric_or_local
@@ -28,7 +26,6 @@ BODY_CAP = 1_000_000
 
 Body = TypeVar("Body")
 Tell = Callable[[StreamEvent], None]
-_SHAPES: dict[type[Any], TypeAdapter[Any]] = {}
 
 
 class ControlPages:
@@ -68,7 +65,7 @@ class ControlPages:
         if isinstance(order, LongOrder):
             return _LineStream(partial(self._follow, order))
         answer = await self._operator.ask(order)
-        return Response(_shape(answer_of(kind)).dump_json(answer), media_type="application/json")
+        return Response(msgspec.json.encode(answer), media_type="application/json")
 
     async def _follow(self, order: LongOrder, tell: Tell) -> str:
         return await self._operator.follow(order, lambda *steps: tell(StreamEvent("progress", "", *steps)))
@@ -104,7 +101,7 @@ class _LineStream(Response):
             presence = tasks.create_task(_note_departure(receive, lambda: lines.put_nowait(None)))
             while event := await lines.get():
                 is_last = event.event in {"done", "error"}
-                body = json.dumps(asdict(event)).encode() + b"\n"
+                body = msgspec.json.encode(event) + b"\n"
                 await send({"type": "http.response.body", "body": body, "more_body": not is_last})
                 if is_last:
                     break
@@ -164,19 +161,11 @@ def control_app(operator: LocalApi, readiness: Readiness, token: str) -> ASGIApp
     return ControlGuard(pages, token)
 
 
-def _shape(kind: type[Body]) -> TypeAdapter[Body]:
-    """Return what reads and writes *kind*: made once, as that takes milliseconds."""
-    if kind not in _SHAPES:
-        _SHAPES[kind] = TypeAdapter(kind)
-    return _SHAPES[kind]
-
-
 async def _body(request: Request, kind: type[Body]) -> Body:
     try:
-        return _shape(kind).validate_json(await request.body())
-    except ValidationError as exc:
-        fault = exc.errors(include_url=False, include_input=False)[0]
-        raise StrandlineError(f"{'.'.join(map(str, fault['loc'])) or 'the request'}: {fault['msg']}") from exc
+        return msgspec.json.decode(await request.body(), type=kind)
+    except msgspec.DecodeError as exc:
+        raise StrandlineError(f"the request is not understood: {exc}") from exc
 
 
 async def _error_response(_: Request, exc: Exception) -> Response:

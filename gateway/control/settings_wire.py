@@ -1,15 +1,15 @@
 """The settings with which a gateway runs, as commands ask for them."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from gateway.control.order import Order
 
 SETTINGS_PATH = "/control/settings"
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsReport:
+class SettingsReport(Struct, frozen=True):
     """The state of a running gateway's settings."""
 
     digest: str = ""
@@ -22,8 +22,7 @@ class SettingsReport:
     """Keys whose change takes effect at the next start."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingRow:
+class SettingRow(Struct, frozen=True):
     """A setting that its owner changes on the page."""
 
     key: str
@@ -39,16 +38,14 @@ class SettingRow:
     """It decides who is answered or what others' words are read: a change needs a second word."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerSettingsAnswer:
+class OwnerSettingsAnswer(Struct, frozen=True):
     """The settings, and the action taken."""
 
     rows: tuple[SettingRow, ...] = ()
     outcome: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerSettingsOrder(Order[OwnerSettingsAnswer]):
+class OwnerSettingsOrder(Order[OwnerSettingsAnswer], frozen=True):
     """A request for the settings that people change, or to change one of them."""
 
     act: Literal["list", "set"]

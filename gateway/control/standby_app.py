@@ -1,10 +1,9 @@
 """Answers probes and the operator in place of a gateway that waits for its store, with the reason."""
 
 import time
-from dataclasses import replace
 
-from msgspec import Struct, field
-from pydantic import TypeAdapter
+import msgspec
+from msgspec import Struct, field, structs
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -25,7 +24,7 @@ class StandbyApp(Struct):
 
     def wait_for(self, trouble: str) -> None:
         """Show that the store is away, and why."""
-        self.state = replace(self.state, waits_for=(trouble,), store_trouble=trouble)
+        self.state = structs.replace(self.state, waits_for=(trouble,), store_trouble=trouble)
 
     def app(self, token: str) -> ASGIApp:
         """Return the application: probes for everyone, the state for holders of *token*, and a refusal of all else."""
@@ -46,8 +45,8 @@ class StandbyApp(Struct):
 
     async def _status(self, _: Request) -> Response:
         away_s = time.monotonic() - self.since if self.state.store_trouble else 0
-        state = replace(self.state, store_away_s=away_s)
-        return Response(TypeAdapter(Status).dump_json(state), media_type="application/json")
+        state = structs.replace(self.state, store_away_s=away_s)
+        return Response(msgspec.json.encode(state), media_type="application/json")
 
     async def _refusal(self, _: Request) -> Response:
         return JSONResponse({"error": f"this gateway is on standby: {'; '.join(self.state.waits_for)}"}, 503)

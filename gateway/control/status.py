@@ -3,9 +3,8 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gateway.admission.policy import Policy
 from gateway.agent.agent import Agent
@@ -71,9 +70,11 @@ class AgentReports(Struct, frozen=True):
         trouble = agent.history_writer.trouble
         bare = AgentStatus(agent.id, agent.model.name, None, trouble, depth.messages, max(since_s, 0), recall=receipt)
         if left_out := await agent.run(folder.left_out):
-            bare = replace(bare, left_out=describe_left_out(left_out), left_out_mend=mend(folder.root, left_out))
+            bare = structs.replace(
+                bare, left_out=describe_left_out(left_out), left_out_mend=mend(folder.root, left_out)
+            )
         if agent.history_writer.cut_files is not None:
-            bare = replace(
+            bare = structs.replace(
                 bare, cut_files=describe_cut_files(await agent.history_writer.cut_files.look()), cut_files_mend=MEND
             )
         if not agent.memory.is_open:
@@ -83,16 +84,16 @@ class AgentReports(Struct, frozen=True):
                 memory = await memory_status(agent)
         except (MemoryUnavailableError, TimeoutError) as exc:
             memory = MemoryStatus(0, "keyword", away=str(exc) or f"no answer within {self.memory_answers_s:g} s")
-        return replace(bare, memory=memory)
+        return structs.replace(bare, memory=memory)
 
     async def with_store(self, known: AgentStatus) -> AgentStatus:
         """Add the store's part. Raises StoreError."""
         name = AgentId(known.agent)
         beat = await self.heartbeats.standing(name)
         ran, soon = (at and at.astimezone(self.zone.zone) for at in (beat.last_run, beat.next_look))
-        beat = replace(beat, last_run=ran, next_look=soon)
+        beat = structs.replace(beat, last_run=ran, next_look=soon)
         jobs = jobs_status(await self.job_runner.job_schedule.all(name), self.zone.zone)
-        return replace(known, heartbeat=beat, jobs=jobs, spending=await spending_of(self.budgets.get(name)))
+        return structs.replace(known, heartbeat=beat, jobs=jobs, spending=await spending_of(self.budgets.get(name)))
 
 
 class StatusOperator(Struct, frozen=True):
@@ -115,7 +116,7 @@ class StatusOperator(Struct, frozen=True):
                 return await self._with_store(known)
         except (StoreError, TimeoutError) as exc:
             outage = (distant.outage() if distant else None) or StoreOutage(str(exc) or "it does not answer", 0)
-            return replace(known, store_trouble=outage.why, store_away_s=outage.seconds)
+            return structs.replace(known, store_trouble=outage.why, store_away_s=outage.seconds)
 
     async def brief(self) -> str:
         """Return the state of the gateway as a few lines of Markdown."""
@@ -148,7 +149,7 @@ class StatusOperator(Struct, frozen=True):
     async def _with_store(self, known: Status) -> Status:
         """Add the store's part. Raises StoreError."""
         report = await self.store.report()
-        return replace(
+        return structs.replace(
             known,
             agents=tuple([await self.reports.with_store(agent) for agent in known.agents]),
             inbox_waiting=report.inbox_waiting,

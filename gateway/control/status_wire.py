@@ -1,19 +1,19 @@
 """The shape of a gateway's status, as the command line, the page and probes read it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
-from gateway.automation.heartbeat_state import HeartbeatStatus
+from msgspec import Struct, field
+
+from gateway.automation.heartbeat_status import HeartbeatStatus
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.order import Order
 
 SearchMode = Literal["hybrid", "keyword"]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryStatus:
+class MemoryStatus(Struct, frozen=True):
     """The state of one agent's index."""
 
     entries: int
@@ -38,15 +38,13 @@ class MemoryStatus:
     """The reason why the index does not answer; nothing else is known of it then."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOrder(Order[MemoryStatus]):
+class MemoryOrder(Order[MemoryStatus], frozen=True):
     """A request for the state of an agent's index, which is opened for it; `None` is the default agent."""
 
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SpendingStatus:
+class SpendingStatus(Struct, frozen=True):
     """The costs of an agent's models today, the owner's day, and their limits."""
 
     cause: str
@@ -61,8 +59,7 @@ class SpendingStatus:
     money_a_day: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentStatus:
+class AgentStatus(Struct, frozen=True):
     agent: str
     model: str
     memory: MemoryStatus | None
@@ -89,8 +86,7 @@ class AgentStatus:
     """How to have them shown whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelStatus:
+class ChannelStatus(Struct, frozen=True):
     """One bot account."""
 
     channel: str
@@ -102,8 +98,7 @@ class ChannelStatus:
     """What its setup at the platform lacks, each with the remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnsureStatus:
+class UnsureStatus(Struct, frozen=True):
     """A part of a reply that may have been sent twice, or once."""
 
     address: str
@@ -113,8 +108,7 @@ class UnsureStatus:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The answer of `strandline status`."""
 
     version: str
@@ -160,8 +154,7 @@ class Status:
         return f"unavailable{since}: {self.store_trouble}"
 
 
-@dataclass(frozen=True, slots=True)
-class StatusOrder(Order[Status]):
+class StatusOrder(Order[Status], frozen=True):
     """A request for the state of the gateway."""
 
 

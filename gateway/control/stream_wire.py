@@ -1,7 +1,8 @@
 """Wire types of conversations, and of other requests that are answered step by step."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from adapters.abilities import MenuEntry
 from gateway.control.order import LongOrder, Order
@@ -9,8 +10,7 @@ from gateway.control.order import LongOrder, Order
 SignKind = Literal["draft", "tool", "postponed"]
 
 
-@dataclass(frozen=True, slots=True)
-class ChatSign:
+class ChatSign(Struct, frozen=True):
     """A sign of an answer on its way."""
 
     kind: SignKind
@@ -18,8 +18,7 @@ class ChatSign:
     """For `draft` the whole text so far, for `tool` the name of a tool in use, for `postponed` the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEvent:
+class StreamEvent(Struct, frozen=True):
     """One line of a streamed answer: signs, `earlier`, `reply` or `progress`, then `done` or `error`."""
 
     event: Literal["accepted", "earlier", "reply", "progress", "done", "error"] | SignKind
@@ -30,8 +29,7 @@ class StreamEvent:
     """Total number of changed notes to index."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatOrder:
+class ChatOrder(Struct, frozen=True):
     """The owner's message to an agent; `None` leaves the agent to the bindings."""
 
     text: str
@@ -40,27 +38,23 @@ class ChatOrder:
     """Say nothing; show messages to this chat until the reader leaves or the gateway's run ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandsAnswer:
+class CommandsAnswer(Struct, frozen=True):
     """The commands that a message may begin with."""
 
     entries: tuple[MenuEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CommandsOrder(Order[CommandsAnswer]):
+class CommandsOrder(Order[CommandsAnswer], frozen=True):
     """A request for the commands that the owner may give in a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexOrder(LongOrder):
+class IndexOrder(LongOrder, frozen=True):
     """A request to bring an agent's index up to date; `None` is the default agent."""
 
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOrder(LongOrder):
+class CheckOrder(LongOrder, frozen=True):
     """A request to check an agent's notes now, with progress; `None` is the default agent."""
 
     agent: str | None = None

@@ -1,13 +1,13 @@
 """Wire types for an agent's memory tools, shared by other programs of the owner's and the gateway."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from gateway.control.order import Order
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedTool:
+class OfferedTool(Struct, frozen=True):
     """A tool that another program may call."""
 
     name: str
@@ -17,8 +17,7 @@ class OfferedTool:
     writes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
+class ToolAnswer(Struct, frozen=True):
     """The tools, or the result of a call; only the requested part is set."""
 
     tools: tuple[OfferedTool, ...] = ()
@@ -26,8 +25,7 @@ class ToolAnswer:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOrder(Order[ToolAnswer]):
+class ToolOrder(Order[ToolAnswer], frozen=True):
     """A request to list the tools, or to call one."""
 
     act: Literal["list", "call"]

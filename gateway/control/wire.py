@@ -1,15 +1,15 @@
 """Wire types shared by the commands and the gateway."""
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from gateway.control.order import Order
 from gateway.control.status_wire import SearchMode
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreParts:
+class ScoreParts(Struct, frozen=True):
     """The parts of a passage's score, as in `Hit`."""
 
     similarity: float = 0.0
@@ -18,8 +18,7 @@ class ScoreParts:
     matched: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True):
     """A passage that answers a query."""
 
     path: str
@@ -39,8 +38,7 @@ class SearchHit:
     is_others: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySearchAnswer:
+class MemorySearchAnswer(Struct, frozen=True):
     """The outcome of a memory search, best hit first."""
 
     hits: tuple[SearchHit, ...]
@@ -50,8 +48,7 @@ class MemorySearchAnswer:
     """Whether a hit clearly fits; otherwise they are only the nearest."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsedHit:
+class UsedHit(Struct, frozen=True):
     """A passage that an answer used, or might have used."""
 
     citation: str
@@ -67,8 +64,7 @@ class UsedHit:
     """Its words; empty if other words stand there now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
+class Why(Struct, frozen=True):
     """The memories behind the latest answer of the owner's own conversation."""
 
     question: str
@@ -77,8 +73,7 @@ class Why:
     """Most relevant first."""
 
 
-@dataclass(frozen=True, slots=True)
-class WhyOrder(Order[Why]):
+class WhyOrder(Order[Why], frozen=True):
     """A request for the memories behind an agent's answer to its owner; `None` is the default agent."""
 
     agent: str | None = None
@@ -86,8 +81,7 @@ class WhyOrder(Order[Why]):
     """The turn of the answer; `None` is the latest one's."""
 
 
-@dataclass(frozen=True, slots=True)
-class OriginStep:
+class OriginStep(Struct, frozen=True):
     """A change that wrote some of the lines, or the message at their place in a conversation."""
 
     revision: str | None
@@ -100,8 +94,7 @@ class OriginStep:
     """The message that led to it; empty if there was none, or its transcript is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySource:
+class MemorySource(Struct, frozen=True):
     """The origin of some lines of memory."""
 
     citation: str
@@ -110,8 +103,7 @@ class MemorySource:
     """Newest first; empty while the lines are not in the history."""
 
 
-@dataclass(frozen=True, slots=True)
-class OriginOrder(Order[MemorySource]):
+class OriginOrder(Order[MemorySource], frozen=True):
     """A request for the origin of some lines of memory, as far as their owner may know."""
 
     citation: str
@@ -119,8 +111,7 @@ class OriginOrder(Order[MemorySource]):
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchOrder(Order[MemorySearchAnswer]):
+class SearchOrder(Order[MemorySearchAnswer], frozen=True):
     """A search of an agent's memory as its owner may see it."""
 
     query: str
@@ -134,8 +125,7 @@ class SearchOrder(Order[MemorySearchAnswer]):
     """Both days are included; undated notes are outside of any bounds."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryCommit:
+class HistoryCommit(Struct, frozen=True):
     revision: str
     at: datetime
     subject: str
@@ -147,8 +137,7 @@ class HistoryCommit:
     """The person who approved the turn's request; `None` if no approval was needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFile:
+class HistoryFile(Struct, frozen=True):
     path: str
     added: int
     """Number of lines."""
@@ -157,8 +146,7 @@ class HistoryFile:
     """A unified diff."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryAnswer:
+class HistoryAnswer(Struct, frozen=True):
     """The requested changes, newest first, and the differences in files."""
 
     commits: tuple[HistoryCommit, ...] = ()
@@ -169,8 +157,7 @@ class HistoryAnswer:
     """Description of the action taken; for an export, the path of the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryOrder(Order[HistoryAnswer]):
+class HistoryOrder(Order[HistoryAnswer], frozen=True):
     """A request for versions of an agent's files, to restore a file, or to take back one change of files."""
 
     act: Literal["log", "show", "diff", "restore", "revert", "bundle"]
@@ -191,8 +178,7 @@ class HistoryOrder(Order[HistoryAnswer]):
     """The owner knows that others read the files to be restored, and means it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingChange:
+class WaitingChange(Struct, frozen=True):
     """A change that waits for the owner."""
 
     number: int
@@ -211,8 +197,7 @@ class WaitingChange:
     """Any other change in plain words; empty in a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalAnswer:
+class ApprovalAnswer(Struct, frozen=True):
     """The requested pending changes, and the action taken."""
 
     changes: tuple[WaitingChange, ...] = ()
@@ -221,8 +206,7 @@ class ApprovalAnswer:
     """Description of the action taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalOrder(Order[ApprovalAnswer]):
+class ApprovalOrder(Order[ApprovalAnswer], frozen=True):
     """A request about changes that wait for the owner, or a decision about one of them."""
 
     act: Literal["list", "show", "approve", "refuse"]
@@ -232,8 +216,7 @@ class ApprovalOrder(Order[ApprovalAnswer]):
     """Only this agent's; `None` is every agent's."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True):
     agent: str
     session: str
     ended: datetime | None
@@ -246,8 +229,7 @@ class SessionRow:
     """Time of the last write."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRecord:
+class SessionRecord(Struct, frozen=True):
     """One event of a conversation."""
 
     at: datetime
@@ -260,8 +242,7 @@ class SessionRecord:
     """Id of a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionMatch:
+class SessionMatch(Struct, frozen=True):
     """A matching message, with its neighbours."""
 
     citation: str
@@ -272,8 +253,7 @@ class SessionMatch:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class SessionsAnswer:
+class SessionsAnswer(Struct, frozen=True):
     """The requested conversations, events of one of them in order, or matches."""
 
     sessions: tuple[SessionRow, ...] = ()
@@ -292,8 +272,7 @@ class SessionsAnswer:
     """Set when the search was not complete."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionsOrder(Order[SessionsAnswer]):
+class SessionsOrder(Order[SessionsAnswer], frozen=True):
     """A request about the conversations of agents, ended ones included."""
 
     act: Literal["list", "show", "export", "search"]

@@ -1,11 +1,10 @@
 """Views of an agent's history: changes by kind and text, their differences, and ways back."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
@@ -63,7 +62,7 @@ class HistoryPages(Struct, frozen=True):
 
     async def preview(self, request: Request) -> Response:
         """Show the difference that a restoration would make."""
-        order = replace(_restoration(self.frame.agent(request), request.query_params), is_preview=True)
+        order = structs.replace(_restoration(self.frame.agent(request), request.query_params), is_preview=True)
         answer = await self.frame.ask(order)
         is_shared = any(each.path.startswith("memory/shared/") for each in answer.files)
         facts = {"files": answer.files, "is_shared": is_shared, "sides": sides}
@@ -71,7 +70,7 @@ class HistoryPages(Struct, frozen=True):
 
     async def restore(self, request: Request, form: dict[str, str]) -> Response:
         agent = self.frame.agent(request)
-        order = replace(_restoration(agent, form), is_for_others=form.get("for_others") == "yes")
+        order = structs.replace(_restoration(agent, form), is_for_others=form.get("for_others") == "yes")
         answer = await self.frame.ask(order)
         return self.frame.done(answer.outcome, f"/agents/{agent}/history")
 

@@ -2,12 +2,11 @@
 
 from calendar import Calendar
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import MAXYEAR, date, timedelta
 from itertools import groupby
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -203,7 +202,7 @@ class MemoryPages(Struct, frozen=True):
         order = NotesOrder("write", agent, path, text, form.get("digest", ""), is_for_others=is_meant)
         answer = await self.frame.ask(order)
         if answer.difference:
-            return await self._editor(request, path, replace(answer, text=text), 409)
+            return await self._editor(request, path, structs.replace(answer, text=text), 409)
         return self.frame.done(answer.outcome, f"/agents/{agent}/memory/note", path=path)
 
     async def change(self, request: Request, form: dict[str, str]) -> Response:

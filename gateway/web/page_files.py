@@ -3,9 +3,9 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import quote
 
+from msgspec import Struct
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -49,8 +49,7 @@ class FileBody(BaseModel):
         return Attachment(kind, f"data:{mime};base64,{self.base64}", self.name, mime, len(content))
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedFiles:
+class LinkedFiles(Struct, frozen=True):
     """The workspace files that the owner opens from an answer."""
 
     frame: ViewFrame

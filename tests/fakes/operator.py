@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec import structs
 
 from adapters.abilities import MenuEntry
 from gateway.admission.explanation import Explanation
@@ -273,7 +274,7 @@ class FakeOperator:
         if not found:
             raise StrandlineError(f"there is no change #{order.number}")
         if order.act == "show":
-            return ApprovalAnswer((replace(found[0], diff=f"+{found[0].reason}"),))
+            return ApprovalAnswer((structs.replace(found[0], diff=f"+{found[0].reason}"),))
         self.decided.add(found[0].number)
         return ApprovalAnswer(outcome=f"{order.act} #{order.number}")
 

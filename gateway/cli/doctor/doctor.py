@@ -10,7 +10,6 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import structs
 
 from gateway.agent.models.optional_packages import missing_extra
 from gateway.cli.call import JsonCall
@@ -22,7 +21,7 @@ from gateway.cli.doctor.plugins import check_plugins
 from gateway.cli.doctor.servers import check_servers
 from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
-from gateway.cli.invocation import Invocation, config_of, print_json
+from gateway.cli.invocation import Invocation, config_of, plain_fields, print_json
 from gateway.cli.status import memory_line
 from gateway.control.expected_errors import EXPECTED, operator_error
 from gateway.control.finding import Finding, Level, findings_of, memory_findings, probe_findings
@@ -68,7 +67,7 @@ def doctor(
     mended = mend_home(place, call.invocation.environ) if fix else []
     findings = [*mended, *asyncio.run((_drill if drill else _examine)(call.invocation, place))]
     if call.as_json:
-        print_json({"findings": [structs.asdict(finding) for finding in findings]})
+        print_json({"findings": [plain_fields(finding) for finding in findings]})
     else:
         for finding in findings:
             print(visible(f"{finding.level:<5} {finding.check}: {finding.detail}"))

@@ -14,7 +14,7 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.admission.routing import SessionKey, route
 from gateway.agent.models.port import Model
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
-from gateway.automation.heartbeat_state import HeartbeatStatus
+from gateway.automation.heartbeat_status import HeartbeatStatus
 from gateway.errors import StoreError
 from gateway.schedule.checklist import Rhythm
 from gateway.schedule.settings import HeartbeatSettings

@@ -1,9 +1,9 @@
 """What accepted proposals change."""
 
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
+from msgspec import structs
 
 from gateway.checkup.changes import TouchedNotes, carried_out, preview
 from gateway.checkup.proposals import CheckupProposal
@@ -39,7 +39,7 @@ def test_a_double_stays_if_the_other_is_gone() -> None:
     """Also if both have the same words: of the last one nothing is taken."""
     with pytest.raises(CheckupError, match="It said: - fact number 0 of it"):
         carried_out(notes(LINES.replace("- fact number 0 of it\n", "")), [DOUBLE])
-    equal = replace(DOUBLE, beside="- fact number 1 of it")
+    equal = structs.replace(DOUBLE, beside="- fact number 1 of it")
     with pytest.raises(CheckupError, match="changed since"):
         carried_out(notes(), [equal])
 
@@ -47,13 +47,15 @@ def test_a_double_stays_if_the_other_is_gone() -> None:
 def test_a_line_that_no_longer_holds_names_its_successor_where_that_stands() -> None:
     """The proposal was made when it stood elsewhere."""
     after = "- fact number 1 of it (until 2026-03-01, now MEMORY.md#L1)"
-    marked = replace(DOUBLE, kind=FindingKind.OUTDATED, after=after)
+    marked = structs.replace(DOUBLE, kind=FindingKind.OUTDATED, after=after)
     assert carried_out(notes(f"# M\n\n{LINES}"), [marked])[MEMORY].split("\n")[3] == after.replace("#L1)", "#L3)")
 
 
 def test_a_quarter_of_the_notes_may_go_and_no_more() -> None:
     """Of all of them, and of MEMORY.md; one alone may always go."""
-    each = [replace(DOUBLE, mark=str(n), line=n + 1, before=f"- fact number {n} of it", beside="") for n in range(8)]
+    each = [
+        structs.replace(DOUBLE, mark=str(n), line=n + 1, before=f"- fact number {n} of it", beside="") for n in range(8)
+    ]
     assert carried_out(notes(), each[:2])
     with pytest.raises(CheckupError, match=r"3 of 100 notes, 3 of 8 in MEMORY.md: more than a quarter"):
         carried_out(notes(), each[:3])
@@ -65,7 +67,7 @@ def test_a_quarter_of_the_notes_may_go_and_no_more() -> None:
 def test_a_promotion_joins_its_section() -> None:
     """As shown, or in the owner's words."""
     day = PurePosixPath("memory/2026-03-02.md")
-    shown = replace(
+    shown = structs.replace(
         DOUBLE, kind=FindingKind.PROMOTION, path=str(day), after="profile: my size is 42", before="- x", beside=""
     )
     assert preview(shown).endswith("+- my size is 42")

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -23,6 +22,7 @@ from gateway.stores.quarantine import CRASHED_REPLY
 from gateway.stores.rows import Outgoing, Proposal
 from tests.fakes.operator import FakeOperator
 from tests.journeys.house import ENVIRON, make_home, running
+from workspaces.records import field_names, is_record
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -99,6 +99,6 @@ def _times(value: object) -> Iterator[datetime]:
         case tuple():
             for each in value:
                 yield from _times(each)
-        case _ if is_dataclass(value):
-            for field in fields(value):
-                yield from _times(getattr(value, field.name))
+        case _ if is_record(value):
+            for name in field_names(type(value)):
+                yield from _times(getattr(value, name))

@@ -5,7 +5,6 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import date
 from itertools import product
 from typing import Literal
@@ -243,16 +242,6 @@ async def test_memory_is_searched_and_indexed(operator: RemoteOperator, gateway:
     assert await operator.ask(traced) == await gateway.ask(traced)
 
 
-async def test_a_kind_of_order_is_prepared_once(
-    operator: RemoteOperator, gateway: FakeOperator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A repeated search builds no schema: that took a quarter of the gateway's time for it."""
-    gateway.said["main"] = ["port 5433"]
-    await operator.ask(SearchOrder("port"))
-    monkeypatch.setattr("gateway.control.server.TypeAdapter", lambda _: pytest.fail("a schema"))
-    assert (await operator.ask(SearchOrder("5433"))).hits
-
-
 @pytest.mark.parametrize("act", ["list", "show", "export", "search"])
 async def test_conversations_arrive_as_they_were_read(
     operator: RemoteOperator, gateway: FakeOperator, act: Literal["list", "show", "export", "search"]
@@ -274,17 +263,22 @@ async def test_a_failed_indexing_run_says_why(operator: RemoteOperator, gateway:
 
 async def test_a_malformed_order_is_refused_with_its_field(http: httpx.AsyncClient) -> None:
     """Not JSON, no object, a missing field: 400 and a sentence."""
-    for body, where in ((b"nonsense", "the request"), (b"{}", "query"), (b'{"query": 1}', "query")):
+    for body, where in (
+        (b"nonsense", "malformed"),
+        (b"[]", "object"),
+        (b"{}", "`query`"),
+        (b'{"query": 1}', "`$.query`"),
+    ):
         response = await http.post("/control/search", headers=WITH_TOKEN, content=body)
         assert response.status_code == 400
-        assert response.json()["error"].startswith(where)
+        assert response.json()["error"].startswith("the request is not understood: ")
+        assert where in response.json()["error"]
 
 
 async def test_an_order_that_the_gateway_does_not_know_is_a_sentence(operator: RemoteOperator) -> None:
     """It comes from a command of another version, and says so."""
 
-    @dataclass(frozen=True, slots=True)
-    class AbsentOrder(Order[str]):
+    class AbsentOrder(Order[str], frozen=True):
         """An order of a later version."""
 
     with pytest.raises(StrandlineError, match="/control/absent is unknown here; is the command of another version"):

@@ -1,7 +1,8 @@
 """What /status says."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec import structs
 
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.status_text import brief
@@ -12,7 +13,7 @@ FINE = Status("1.2.3", "/home", ready=True, uptime_s=3_661.9, time_zone="UTC", t
 
 def test_a_gateway_that_is_well_says_little() -> None:
     """One line, and what waits: the message that asks is not counted among it."""
-    assert brief(replace(FINE, inbox_waiting=1)) == (
+    assert brief(structs.replace(FINE, inbox_waiting=1)) == (
         "Strandline 1.2.3 is ready, up 1:01:01.\n- 0 messages and 0 replies wait; 0 could not be delivered"
     )
 
@@ -21,7 +22,7 @@ def test_what_is_wrong_is_named() -> None:
     """Each agent, channel, repair and reason with what an owner needs to look further."""
     memory = MemoryStatus(1_200, "keyword", "the model is away", {"big.md": "too large"})
     told = brief(
-        replace(
+        structs.replace(
             FINE,
             ready=False,
             loading=("telegram.home",),
@@ -69,7 +70,7 @@ def test_jobs_that_fail_or_were_stopped_are_told_of() -> None:
     """With how many come, and when the first of them does; an agent without any is not spoken of."""
     due = datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
     busy = AgentStatus("main", "stub", None, jobs=JobsStatus(3, due, failing=1, stopped=2))
-    told = brief(replace(FINE, agents=(busy, AgentStatus("idle", "stub", None)))).splitlines()
+    told = brief(structs.replace(FINE, agents=(busy, AgentStatus("idle", "stub", None)))).splitlines()
     assert told[1:3] == [
         (
             "- agent `main`: model `stub`, jobs: 3 scheduled, the next 2026-03-01 12:05, 1 failed in their last "

@@ -184,7 +184,7 @@ async def test_an_export_has_every_record_as_it_is_stored(archive: Archive) -> N
         damaged, unknown = damaged + part.damaged, unknown + part.unknown
         if part.next_offset is None:
             break
-        order = replace(order, offset=part.next_offset)
+        order = structs.replace(order, offset=part.next_offset)
     assert "".join(lines).encode() == b"".join([first, newer, said, *others])
     assert [record.kind for record in records] == ["message", "reply", "call", "result"]
     assert (damaged, unknown, parts > 1) == (2, 1, True)
