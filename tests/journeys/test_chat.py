@@ -185,7 +185,7 @@ async def test_a_chat_at_a_terminal_streams_stops_and_goes_on(tmp_path: Path) ->
         screen = Screen(make_home(tmp_path / "home", model=openai_section(model.url)))
         await asyncio.to_thread(screen.wait_for, "Ctrl-D leaves.")
         screen.type("sail\r")
-        await asyncio.to_thread(screen.wait_for, "Onw")
+        await asyncio.to_thread(screen.wait_for, "Ondine,")
         screen.type("\x03")
         await asyncio.to_thread(screen.wait_for, "Stopped.")
         screen.type("land\r")
