@@ -1,31 +1,23 @@
 """Records looked at by their fields, whether they are of `msgspec.Struct` or dataclasses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 
 
-def is_record(value: object) -> "TypeGuard[Struct | DataclassInstance]":
-    """Tell whether *value* is a record, and no class of records."""
-    return isinstance(value, Struct) or (is_dataclass(value) and not isinstance(value, type))
+def _field_names(kind: type) -> tuple[str, ...]:
+    if issubclass(kind, Struct):
+        return kind.__struct_fields__
+    return tuple(each.name for each in fields(kind) if each.init) if is_dataclass(kind) else ()
 
 
-def field_names(kind: "type[Struct | DataclassInstance]") -> tuple[str, ...]:
-    """Return the names of the fields that a record of *kind* is made with, in order."""
-    return kind.__struct_fields__ if issubclass(kind, Struct) else _init_names(kind)
-
-
-@cache
-def _init_names(kind: "type[DataclassInstance]") -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind) if each.init)
+field_names: Callable[[type], tuple[str, ...]] = cache(_field_names)
+"""Returns the names of the fields that a record of a class is made with, in order; none for a class of no records."""
 
 
 def is_constant(record: object) -> bool:

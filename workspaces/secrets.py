@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 from urllib.parse import quote, quote_plus
 from weakref import WeakValueDictionary
 
-from workspaces.records import field_names, is_constant, is_record, with_fields
+from workspaces.records import field_names, is_constant, with_fields
 
 T = TypeVar("T")
 
@@ -142,8 +142,8 @@ def _redact_value(value: object) -> object:
         case dict():
             pairs = {name: _redact_value(each) for name, each in value.items()}
             return value if all(map(is_, value.values(), pairs.values())) else pairs
-        case _ if is_record(value):
-            parts = ((name, getattr(value, name)) for name in field_names(type(value)))
+        case _ if names := field_names(type(value)):
+            parts = ((name, getattr(value, name)) for name in names)
             other = {name: new for name, part in parts if (new := _redact_value(part)) is not part}
             return with_fields(value, other) if other else value
         case _:

@@ -62,9 +62,10 @@ def _beginnings(answer: str) -> frozenset[str]:
 
 def _begins_alike(line: str, begun: frozenset[str]) -> bool:
     """Tell whether a word of *line* begins as one of *begun*: other lines need not be read."""
-    if not _may_begin_alike(line, begun):
+    lower = line.casefold()
+    if not any(map(lower.__contains__, begun)):  # nearly all of a long conversation
         return False
-    return begun is _ANY or any(word[:_BEGINNING] in begun for word in _WORD.findall(line.casefold()))
+    return begun is _ANY or any(word[:_BEGINNING] in begun for word in _WORD.findall(lower))
 
 
 def _may_begin_alike(text: str, begun: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from workspaces.records import field_names, is_record, with_fields
+from workspaces.records import field_names, with_fields
 
 MOST_BYTES = 4_000_000
 """Longest answer that is read; our choice. A longer one is invalid."""
@@ -69,8 +69,8 @@ def environment(event: str) -> dict[str, str]:
 
 def as_json(value: object) -> object:
     """Return *value* in a form that JSON can hold: records as objects, without callables."""
-    if is_record(value):
-        named = {name: getattr(value, name) for name in field_names(type(value))}
+    if names := field_names(type(value)):
+        named = {name: getattr(value, name) for name in names}
         return {name: as_json(each) for name, each in named.items() if not callable(each)}
     if isinstance(value, Enum):
         return value.value

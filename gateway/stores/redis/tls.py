@@ -43,7 +43,7 @@ _SAID = {
 """Explanations by words of OpenSSL's errors; the first match applies."""
 
 
-_BROKEN_OFF = ("reset by peer", "error 104", "broken pipe", "error 32", "closed by server")
+_BROKEN_OFF = ("reset by peer", "error 104", "broken pipe", "error 32", "closed by server", "connection lost")
 _MAY_WANT_OURS = (
     "{server} closed the connection before it answered ({exc}); perhaps it requires a client certificate; name it in "
     "redis.cert_file and redis.key_file. It is tried again"

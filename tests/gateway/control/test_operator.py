@@ -22,7 +22,7 @@ from gateway.stores.quarantine import CRASHED_REPLY
 from gateway.stores.rows import Outgoing, Proposal
 from tests.fakes.operator import FakeOperator
 from tests.journeys.house import ENVIRON, make_home, running
-from workspaces.records import field_names, is_record
+from workspaces.records import field_names
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -99,6 +99,6 @@ def _times(value: object) -> Iterator[datetime]:
         case tuple():
             for each in value:
                 yield from _times(each)
-        case _ if is_record(value):
+        case _:
             for name in field_names(type(value)):
                 yield from _times(getattr(value, name))

@@ -97,9 +97,16 @@ async def test_who_is_not_trusted_is_told_in_a_line(
     assert re.search(said, finding.detail)
 
 
-def test_a_connection_that_ends_before_the_refusal_is_read_is_told_alike() -> None:
+@pytest.mark.parametrize(
+    "read",
+    [
+        "Error 104 while writing to socket. Connection reset by peer.",
+        "Error UNKNOWN while writing to socket. Connection lost.",
+    ],
+)
+def test_a_connection_that_ends_before_the_refusal_is_read_is_told_alike(read: str) -> None:
     """Which of the two is read first is chance; who has a certificate, or uses no TLS, is told of neither."""
-    reset = RedisConnectionError("Error 104 while writing to socket. Connection reset by peer.")
+    reset = RedisConnectionError(read)
     said = "perhaps it requires a client certificate; name it in redis.cert_file"
     assert said in describe_error(reset, RedisAddress("rediss://h:1/0"))
     assert said not in describe_error(reset, RedisAddress("redis://h:1/0"))
