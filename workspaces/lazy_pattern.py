@@ -12,8 +12,6 @@ class LazyPattern(Generic[AnyStr]):
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
         value = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, value)
         return value
