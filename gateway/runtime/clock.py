@@ -19,7 +19,7 @@ def utc_now() -> datetime:
 
 def is_ahead(moment: datetime | None, now: datetime) -> bool:
     """Return whether *moment*, stored as past, is yet to come: the clock that gave it was ahead."""
-    return moment is not None and moment > now + SKEW
+    return moment is not None and moment - now > SKEW
 
 
 class Clock(Protocol):

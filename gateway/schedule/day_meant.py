@@ -30,6 +30,8 @@ _WEEK = timedelta(days=7)
 _MONTHS_SOUGHT = 4
 """Months within which there is one with a given day, and one to spare."""
 _YEARS_SOUGHT = 2
+_MOST_MONTHS = 1_200
+"""A century: a schedule has no later moment, and the calendar ends with the year 9999."""
 _MONTH_FIRST = lazy_pattern(
     r"US/.*|Pacific/(?:Honolulu|Guam)|America/(?:New_York|Detroit|Chicago|Denver|Boise|Phoenix|Los_Angeles|Anchorage"
     r"|Juneau|Sitka|Nome|Adak|Menominee|(?:Indiana|Kentucky|North_Dakota)/.*)|Asia/(?:Tokyo|Seoul|Shanghai|Taipei)"
@@ -202,6 +204,8 @@ def _moved(days: DaysMeant | None, length: Length, words: Sequence[TimeWord], to
 
 
 def _later(day: date, length: Length) -> date:
+    if length.months > _MOST_MONTHS:
+        raise ScheduleError(f"{length.months // 12:,} years is more than a hundred years ahead")
     month = day.year * 12 + day.month - 1 + length.months
     last = last_of_month(month // 12, month % 12 + 1)
     return min(last, date(last.year, last.month, 1) + timedelta(day.day - 1)) + timedelta(length.days)

@@ -17,6 +17,8 @@ from workspaces.lazy_pattern import lazy_pattern
 SHORTEST = timedelta(minutes=1)
 """Shortest interval between two slots of one job: the limit of cron expressions, and of `every` too (our choice)."""
 LONGEST = timedelta(days=366)
+FURTHEST = timedelta(days=36_525)
+"""How far ahead a moment may be: a century. Near the calendar's end a time has no equivalent in another zone."""
 COUNTED = timedelta(days=7)
 ALIASES = {
     "@hourly": "0 * * * *",
@@ -187,11 +189,13 @@ def _split_zone(text: str, zone: tzinfo, words: int) -> tuple[str, tzinfo]:
 def _moment(text: str, zone: tzinfo, now: datetime) -> datetime:
     try:
         given = datetime.fromisoformat(text)
-    except ValueError:
+        moment = (given if given.tzinfo else _that_exists(given.replace(tzinfo=zone))).astimezone(UTC)
+    except (ValueError, OverflowError):  # such as a year 10,000, of another zone
         raise ScheduleError(f'{text!r} is not a time: write date and time, such as "at 2026-12-24 09:00"') from None
-    moment = (given if given.tzinfo else _that_exists(given.replace(tzinfo=zone))).astimezone(UTC)
     if moment <= now:
         raise ScheduleError(f"{text} is in the past; a job needs a future time")
+    if moment - now > FURTHEST:
+        raise ScheduleError(f"{text} is more than a hundred years ahead")
     return moment
 
 

@@ -13,7 +13,7 @@ from gateway.automation.job_runner import FAILURES, JobRunner, OwnerContact
 from gateway.errors import ScheduleError
 from gateway.schedule.jobs import JobSchedule, Wish, schedule_of
 from gateway.schedule.settings import ScheduleSettings
-from gateway.stores.jobs import Job, JobId, Jobs, RunState, Slot
+from gateway.stores.jobs import Job, JobId, Jobs, JobSpec, RunState, Slot
 from gateway.stores.rows import InboxRow, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
@@ -166,6 +166,18 @@ async def test_a_job_that_fails_again_and_again_is_stopped_with_one_notice(tower
     assert await tower.after(HOUR) == []
     assert (await tower.job_schedule.enable(job.id)).failures == 0
     assert len(await tower.after(HOUR)) == 1
+
+
+async def test_a_stored_job_at_the_end_of_the_calendar_is_stopped_with_a_notice(tower: Tower) -> None:
+    """An hour after its time is no date at all; the gateway goes on, and so do the other jobs."""
+    last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+    await tower.store.jobs.add(JobSpec("main", "at 9999-12-31T23:59+00:00", "UTC", "doom", NOON), last, 10)
+    await tower.add("in 20m")
+    assert [row.message.text for row in await tower.after(20 * 60)] == ["tea"]
+    assert not (await tower.job_schedule.get(1)).is_enabled
+    said = next(said for said, _ in tower.told.values())
+    assert said.startswith("Job 1 (at 9999-12-31T23:59+00:00 (UTC)) cannot be read any more: ")
+    assert "is more than a hundred years ahead, so I stopped it." in said
 
 
 async def test_a_job_may_be_run_now(tower: Tower) -> None:

@@ -166,6 +166,7 @@ def test_a_spoken_time_is_the_one_that_a_person_means(now: str, order: str, expe
         ("remind me on 2026-13-01 at 9", '"2026-13-01" is no time or date that I know'),
         ("remind me tomorrow at 9 and at 17:00", "names more than one time"),
         ("remind me yesterday at 9", "is a time that I may read wrongly"),
+        ("remind me in 8000 years", "8,000 years is more than a hundred years ahead"),
     ],
 )
 def test_a_question_says_what_is_not_clear(order: str, question: str) -> None:
