@@ -76,7 +76,7 @@ class NotedEntry:
     """Of a line of a conversation; empty for a note."""
     kind: LineKind = LineKind.NOTE
     day: date | None = None
-    """Of the daily notes it stands in."""
+    """Of the daily notes it stands in, or of the heading above it there."""
     source: LineSource = field(default=UNRECORDED, repr=False)
     is_part: bool = False
     """It shares a line with another one."""
@@ -178,7 +178,7 @@ def noted_entries(path: PurePosixPath, whole: str, agent: str = "") -> Iterator[
         shares = entry.start_line in begins[max(place - 1, 0) : place] + begins[place + 1 : place + 2]
         span = entry.start_line, entry.end_line
         yield NotedEntry(
-            str(path), *span, raw, line.text, line.speaker, line.kind, day, UNRECORDED, shares, copies[raw]
+            str(path), *span, raw, line.text, line.speaker, line.kind, day and entry.date, UNRECORDED, shares, copies[raw]
         )
         copies[raw] += 1
 

@@ -1,5 +1,6 @@
 """Entries of notes: their words, and who speaks."""
 
+from datetime import date
 from pathlib import PurePosixPath
 
 import pytest
@@ -30,6 +31,14 @@ def test_somebody_who_speaks_often_in_a_day_is_a_speaker() -> None:
     entries = list(noted_entries(PurePosixPath("memory/2026-03-02.md"), said, "main"))
     assert {entry.speaker for entry in entries} == {"Ann"}
     assert not any(entry.is_note for entry in entries)
+
+
+def test_a_line_of_a_conversation_over_two_days_is_of_the_day_it_was_said() -> None:
+    """Else its copy in the notes of that day counts as said on two days, and is proposed for `MEMORY.md`."""
+    path = PurePosixPath("memory/2026-09-09-1403.md")
+    text = "# Conversation\n\n## 2026-09-08\n\n- 12:29 Owner: my room is 308\n\n## 2026-09-09\n\n- 07:00 Owner: off\n"
+    assert [entry.day for entry in noted_entries(path, text, "main")] == [date(2026, 9, 8), date(2026, 9, 9)]
+    assert [entry.day for entry in lasting("the trip of 2026-10-01")] == [None]
 
 
 def test_tables_code_and_replaced_lines_are_no_notes() -> None:
