@@ -13,6 +13,7 @@ from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEnt
 from gateway.agent.receipts import without_imitations
 from gateway.agent.write_policy import is_from_outside
 from gateway.transcripts.codec import Record, earlier_versions, is_version
+from gateway.transcripts.withheld import withheld_places
 from workspaces.memory.text.dialogue import (
     EVIDENCE,
     LineKind,
@@ -70,9 +71,12 @@ def conversation(
     """Return people's messages in *records*, and the answers of *agent*; *earlier* records came before these.
 
     Commands, tools and notices are left out, and so are words of third persons: forwards and quotations do not become
-    notes, nor do an agent's answers from then on, text that was to be forgotten afterwards, or what an edit corrects.
+    notes, nor do an agent's answers from then on, text that was to be forgotten afterwards or not to be noted, or what
+    an edit corrects.
     """
     every = list(records)
+    withheld = withheld_places(every)
+    every = [each for place, each in enumerate(every) if place not in withheld]
     turns = [list(turn) for _, turn in groupby(every, key=lambda record: record.turn_id)]
     outside = accumulate(map(_reads_others, turns), or_, initial=_reads_others(earlier))
     noted, old = _noted_texts(every), earlier_versions(every)

@@ -36,7 +36,8 @@ log = structlog.get_logger()
 PROMPT = (
     "This conversation is about to be shortened. Before that, write what should be remembered of it and is not noted "
     "yet with add_note: decisions, facts, open tasks, names, numbers; one note for each, understood by "
-    "itself. Of a change, name the thing in full, and say what it is now and what it was. You cannot choose the file. "
+    "itself. Of a change, name the thing in full, and say what it is now and what it was. Leave out what "
+    "somebody asked not to be noted. You cannot choose the file. "
     "When all is noted, or nothing is worth it, answer exactly NO_REPLY. Nobody reads this answer."
 )
 LEAST_MESSAGES = 3

@@ -22,6 +22,7 @@ from gateway.agent.receipts import without_imitations
 from gateway.transcripts.codec import Record, command_turns, earlier_versions, is_version, numbered_records
 from gateway.transcripts.parts import PartsCache
 from gateway.transcripts.store import ARCHIVE
+from gateway.transcripts.withheld import withheld_places
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.entry import PART_LINES, Document, part_path, split_path
@@ -126,6 +127,8 @@ class TranscriptNotes:
         own = [(first + number, record) for number, record in records if number <= PART_LINES]
         old = earlier_versions(record for _, record in records)
         said = [(n, each) for n, each in own if each.turn_id not in orders and not is_version(each, old)]
+        withheld = withheld_places([each for _, each in said])
+        said = [each for place, each in enumerate(said) if place not in withheld]
         shown = list(self._document_lines(said, parts.outside_from))
         text, lines = "".join(f"{each.text}\n" for each in shown), tuple(each.number for each in shown)
         others = tuple(place for place, each in enumerate(shown, 1) if each.is_others)

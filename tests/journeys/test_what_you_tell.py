@@ -77,6 +77,25 @@ async def test_a_line_that_says_it_comes_back_with_what_it_is(tmp_path: Path) ->
         assert "attic" in first
 
 
+async def test_what_is_not_to_be_noted_stands_in_no_note_and_is_not_found(tmp_path: Path) -> None:
+    """Neither what its message says nor, if the order stands alone, the message before; the rest of the talk is."""
+    home = make_home(tmp_path / "home")
+    async with started(home) as terminal:
+        await terminal.say("the purifier seal is on shelf 4")
+        answer = await terminal.say("the crew wifi password is halcyon-77, dont write that anywhere")
+        assert "stays out of the notes" in answer
+        await terminal.say("tuve una bronca con Iker por el dinero")
+        assert "stays out of the notes" in await terminal.say("don't keep that, lo de la bronca")
+        await terminal.say("/new")
+    notes = "".join(file.read_text() for file in (home.agent("main").workspace / "memory").glob("*.md"))
+    assert "shelf 4" in notes
+    assert "halcyon-77" not in notes
+    assert "bronca" not in notes
+    async with started(home) as terminal:
+        assert not any("halcyon-77" in hit for hit in await terminal.found("wifi password halcyon-77"))
+        assert not any("Iker" in hit for hit in await terminal.found("bronca con Iker"))
+
+
 ORDERS = {
     "Remember that the spare key is with the neighbour in 4B.": "where is the spare key",
     "please note: the bins are collected every second friday": "when are the bins collected",

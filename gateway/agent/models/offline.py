@@ -52,6 +52,7 @@ _FAILED = {
     SEARCH: "I could not search memory",
     SCHEDULE: "I could not schedule that",
 }
+_WITHHELD = "That stays out of the notes and of searches. What is noted already, `/forget` and its words remove."
 _NO_TIME = "is not a "
 """Part of the error for words that name no time, or that end like a time zone and are none."""
 _WHEN = "I need a time, as in “remind me tomorrow at 9 to …”: nothing was scheduled."
@@ -238,6 +239,8 @@ def _refusal(intent: Intent) -> str:
     """Return the answer to an order for which the tool, or the text, is missing; and to thanks."""
     if intent.is_thanks:
         return "You are welcome."
+    if intent.withholds:
+        return _WITHHELD
     if intent.lacks_note:
         return "What should I remember? Write it after “remember that …”."
     if intent.note:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from gateway.agent.models.off_record import withheld_by
 from gateway.agent.models.offline_languages import is_yes, ordered_note, topic_of_own_words, topic_to_forget
 from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import is_question, is_small_talk
@@ -32,6 +33,8 @@ class Intent(Struct, frozen=True):
     """A request to remember something without saying it."""
     forgets: str = ""
     """The text to forget."""
+    withholds: bool = False
+    """An order to keep something out of the notes."""
     asks_own_words: bool = False
     """A question for what was said, without a topic."""
 
@@ -133,6 +136,8 @@ def read_intent(said: Sequence[str], *, was_offered: bool = False) -> Intent:
 
 def _question_intent(text: str, quoted: str, before: Sequence[str]) -> Intent:
     """Return the intent of a message that orders no note."""
+    if withheld_by(text):
+        return Intent(withholds=True)
     if topic := topic_to_forget(text):
         return Intent(forgets=topic)
     topic_asked = topic_of_own_words(text)

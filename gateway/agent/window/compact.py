@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
 from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, said_text
+from gateway.agent.models.off_record import withheld_by
 from gateway.agent.window.count import entry_tokens
 from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.facts import facts_in, sentences
@@ -47,12 +48,12 @@ def first_kept(turns: Sequence[Sequence[Entry]], kept_tokens: int) -> int:
 def standing_orders(entries: Iterable[Entry], before: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the sentences in which a person asks for something always, never or later, word for word.
 
-    Orders found *before* stay; words of third persons give none. Nothing is dropped up to 8,000 characters; beyond that
-    the oldest are dropped, and stay in the transcript.
+    Orders found *before* stay; words of third persons give none, nor do messages that are not to be noted. Nothing is
+    dropped up to 8,000 characters; beyond that the oldest are dropped, and stay in the transcript.
     """
     found = dict.fromkeys(before)
     for entry in entries:
-        if isinstance(entry, UserEntry) and not entry.from_outside:
+        if isinstance(entry, UserEntry) and not entry.from_outside and not withheld_by(entry.text):
             for sentence in sentences(entry.text):
                 if _ORDER.search(sentence):
                     found[sentence] = None

@@ -178,7 +178,16 @@ def noted_entries(path: PurePosixPath, whole: str, agent: str = "") -> Iterator[
         shares = entry.start_line in begins[max(place - 1, 0) : place] + begins[place + 1 : place + 2]
         span = entry.start_line, entry.end_line
         yield NotedEntry(
-            str(path), *span, raw, line.text, line.speaker, line.kind, day and entry.date, UNRECORDED, shares, copies[raw]
+            str(path),
+            *span,
+            raw,
+            line.text,
+            line.speaker,
+            line.kind,
+            day and entry.date,
+            UNRECORDED,
+            shares,
+            copies[raw],
         )
         copies[raw] += 1
 
