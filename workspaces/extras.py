@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from importlib import metadata, util
 
 
 def install_command(extra: str) -> str:
@@ -10,6 +9,8 @@ def install_command(extra: str) -> str:
 
     It names them and not `strandline[extra]`, which no index may hold where a clone or a wheel was installed.
     """
+    from importlib import metadata, util  # a tenth of what the memory worker imports, for a message that is rare
+
     try:
         declared = metadata.requires("strandline") or []
     except metadata.PackageNotFoundError:  # run from its folder, never installed

@@ -19,9 +19,9 @@ from msgspec import Struct, structs
 from workspaces.access import Scope
 from workspaces.memory.entry import cited_path
 from workspaces.memory.index.embeddings import Embedder
-from workspaces.memory.index.embeddings.choose import Choice, choose_embedder
+from workspaces.memory.index.embeddings.choose import Choice, Chosen, choose_embedder
 from workspaces.memory.index.embeddings.joined import Joined, QueryEmbedder
-from workspaces.memory.index.embeddings.settings import HostedEmbedding, may_leave
+from workspaces.memory.index.embeddings.settings import may_leave
 from workspaces.memory.index.endpoint_errors import EndpointError
 from workspaces.memory.index.engine import DayRange, EngineAwayError
 from workspaces.memory.index.finder import Finder, SearchRequest
@@ -337,10 +337,8 @@ def _result_frame(found: MatchingEntry) -> Frame:
     }
 
 
-def open_handler(init: Frame) -> RequestHandler:
-    """Return the handler configured by the frame `init` (`client.WorkerSettings.init`)."""
-    hosted = [HostedEmbedding(**each) for each in init["hosted"]]
-    chosen = choose_embedder(init["embedder"], hosted, init["threads"])
+def open_handler(init: Frame, chosen: Chosen) -> RequestHandler:
+    """Return the handler configured by the frame `init` (`client.WorkerSettings.init`), with the embedder *chosen*."""
     return RequestHandler(
         chosen.embedder,
         chosen.reason,

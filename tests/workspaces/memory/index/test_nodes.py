@@ -15,11 +15,11 @@ from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.index.engine import EngineAwayError
 from workspaces.memory.index.index import layout
+from workspaces.memory.index.loop import Loop
 from workspaces.memory.index.nodes import SEARCH_S, connected
 from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSES, connect
 from workspaces.memory.index.settings import QdrantServer, version_fault
-from workspaces.memory.index.worker import Loop
 from workspaces.memory.wire import Frame, document_out
 
 NOBODY = "http://127.0.0.1:1"

@@ -9,6 +9,7 @@ from tests.fakes.memory import TODAY, WordsEmbedder
 from workspaces.access import PRIVATE
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.entry import Document
+from workspaces.memory.index.embeddings.choose import Chosen
 from workspaces.memory.index.engine import DayRange
 from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.index import Index, Layouts, layout
@@ -40,9 +41,10 @@ def test_what_the_configuration_says_is_what_the_worker_does() -> None:
             }
         }
     )
-    handler = open_handler(memory_worker(config, {}).init)
+    nothing = Chosen(None)
+    handler = open_handler(memory_worker(config, {}).init, nothing)
     assert (handler.layouts.chunking, handler.ordering.decay) == (Chunking.WINDOWS, Decay(0, 7))
-    quiet = open_handler(WorkerSettings(embedder="none").init)
+    quiet = open_handler(WorkerSettings(embedder="none").init, nothing)
     assert (quiet.layouts.chunking, quiet.ordering.decay) == (Chunking.ENTRIES, Decay())
     assert memory_worker(Config(), {}).decay == Decay()
 

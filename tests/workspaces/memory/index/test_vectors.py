@@ -19,9 +19,9 @@ from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.index.embedding_store import EmbeddingStore
 from workspaces.memory.index.embeddings import Embedding
+from workspaces.memory.index.loop import FULL_DISK_EVERY_S, Loop
 from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.vectors import NICENESS, PORTION, Vectors
-from workspaces.memory.index.worker import FULL_DISK_EVERY_S, Loop
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory_trim import EVERY_S
 

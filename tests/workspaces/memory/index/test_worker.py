@@ -369,11 +369,18 @@ def test_the_worker_ends_with_its_parent(tmp_path: Path) -> None:
 
 def test_the_worker_starts_without_what_only_providers_and_new_notes_need() -> None:
     """With the local model the first search waits for no HTTP client and no Markdown parser."""
-    program = (
-        "import sys\nfrom workspaces.memory.client import WorkerSettings\n"
-        "from workspaces.memory.index.worker import open_handler\n"
-        "open_handler(WorkerSettings().init)\n"
-        "print({'httpx2', 'markdown_it', 'numpy.ma'} & set(sys.modules))"
+    program = textwrap.dedent(
+        """
+        import sys
+        from workspaces.memory.client import WorkerSettings
+        from workspaces.memory.index.embeddings.choose import configured_embedder
+        from workspaces.memory.index.loop import Loop
+        from workspaces.memory.index.request_handler import open_handler
+
+        init = WorkerSettings().init
+        open_handler(init, configured_embedder(init))
+        print({"httpx2", "importlib.metadata", "markdown_it", "numpy.ma"} & set(sys.modules))
+        """
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "set()"
@@ -456,3 +463,13 @@ async def test_the_owner_is_told_of_a_file_that_kills_the_worker_once(tmp_path: 
         assert memory.deadly == {"MEMORY.md"}
         await memory.sync(retry=True)
     assert said == [CRASHED, "MEMORY.md"]
+
+
+def test_the_worker_reads_its_settings_before_it_imports_what_serves_requests() -> None:
+    """Its model, named by the first frame, then loads beside numpy, the engine and the search."""
+    program = (
+        "import sys\nimport workspaces.memory.index.worker\n"
+        "print({'numpy', 'qdrant_edge', 'workspaces.memory.index.finder'} & set(sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "set()"

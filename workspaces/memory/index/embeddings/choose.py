@@ -1,7 +1,7 @@
 """Choice of the embedder: the configured one, or the first that works here."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -17,6 +17,11 @@ class Chosen(Struct, frozen=True):
 
     embedder: Embedder | None
     reason: str = ""
+
+
+def configured_embedder(init: Mapping[str, Any]) -> Chosen:
+    """Return the embedder that the worker's first frame asks for (`client.WorkerSettings.init`)."""
+    return choose_embedder(init["embedder"], [HostedEmbedding(**each) for each in init["hosted"]], init["threads"])
 
 
 def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: int) -> Chosen:
