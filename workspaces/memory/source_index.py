@@ -29,6 +29,7 @@ from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_within, find_plainly
 from workspaces.memory.hits import Hit, hit_of_frame, hit_of_line
 from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH, Query, SearchDefaults
+from workspaces.memory.rehearsal import rehearse
 from workspaces.memory.search_notes import BEING_BUILT, LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.search_result import SearchResult
 from workspaces.memory.status import IndexStatus, MemoryFaults, Mode
@@ -112,7 +113,7 @@ class SourceIndex:
         self._synced_at: float | None = None
         self._checked_at = self._began_at = self._awake_at = -math.inf
         self._mode: Mode = "hybrid"
-        self._was_opened = False
+        self._was_opened = self._has_rehearsed = False
         self._outage = CircuitBreaker(self._clock.monotonic)
 
     def touched(self) -> None:
@@ -218,6 +219,9 @@ class SourceIndex:
             return SearchResult((), self._mode, cut_notice(text))
         if query.as_of and query.as_of < self._clock.today():
             return await self._history_source().search(query, access, query.as_of)
+        if not self._has_rehearsed:
+            self._has_rehearsed = True
+            asyncio.get_running_loop().run_in_executor(None, rehearse)
         try:
             answer, is_fresh = await self._answer(query, text[:LONGEST_QUERY], scopes, is_patient)
         except MemoryUnavailableError as exc:
@@ -289,8 +293,10 @@ class SourceIndex:
 
     def _may_see(self, hit: Hit, scopes: frozenset[Scope] | None) -> bool:
         """Tell whether path and index agree that the hit belongs to these scopes."""
+        if scopes is None:
+            return True
         audiences = {source.audience(hit.path) for source in self._sources} - {None}
-        return scopes is None or (hit.scope in scopes and bool(audiences) and audiences <= scopes)
+        return hit.scope in scopes and bool(audiences) and audiences <= scopes
 
     async def _plainly(self, query: Query, text: str, scopes: frozenset[Scope] | None, reason: str) -> SearchResult:
         """Answer from the files while the index is unavailable; a later search tries it again."""
