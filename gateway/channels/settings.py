@@ -28,7 +28,7 @@ from adapters.abilities import Keeps
 from adapters.channel import Adapter, Count
 from gateway.errors import PluginError
 from gateway.plugins import CHANNELS, Plugin, clashes, plugins
-from gateway.settings.secrets import SecretSource
+from gateway.settings.secrets import SecretSource, require_one_place
 from gateway.settings.section import PERSON, AgentName, EnvName, PersonId, PlatformId, RootedPath, Section
 
 Bot = TypeVar("Bot", bound="BotSettings")
@@ -117,8 +117,8 @@ class BotSettings(Section):
 
     @model_validator(mode="after")
     def _has_one_token(self) -> Self:
-        if self.needs_token and (self.token_env is None) == (self.token_file is None):
-            raise ValueError("needs either token_env, the name of an environment variable, or token_file, a path")
+        if self.needs_token:
+            require_one_place("token", self.token_env, self.token_file)
         return self
 
     @model_validator(mode="after")
@@ -160,8 +160,7 @@ class BotSettings(Section):
 
     def token(self, account: str) -> SecretSource:
         """Return the source of the bot's token; *account* is its name in the file."""
-        key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"channels.{self.channel}.{account}.{key}", self.token_env, self.token_file, in_header=True)
+        return SecretSource.of(f"channels.{self.channel}.{account}.token", self.token_env, self.token_file)
 
     def secrets(self, account: str) -> list[SecretSource]:
         return [self.token(account)] if self.needs_token or self.token_env or self.token_file else []

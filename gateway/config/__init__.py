@@ -22,6 +22,6 @@ from gateway.config.schema import (
     TraceSettings,
 )
 from gateway.config.web import WebSettings
-from gateway.settings.secrets import SecretSource, collect_secrets
+from gateway.settings.secrets import SecretSource
 from gateway.settings.stores import QdrantSettings, RedisSettings
 from gateway.settings.zone import OwnerZone, owner_zone

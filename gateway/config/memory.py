@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from gateway.agent.settings import RecallMode
-from gateway.settings.secrets import SecretSource
+from gateway.settings.secrets import SecretSource, refuse_two_places
 from gateway.settings.section import EnvName, RootedPath, Url
 from workspaces.memory.index.embeddings.settings import KEY_ENVS, Embeddings
 from workspaces.memory.index.settings import GENTLE, USUAL_RERANKING, Cut, Reranking
@@ -26,8 +26,7 @@ class EmbeddingSettings(Embeddings):
     api_key_file: RootedPath | None = None
 
     def __post_init__(self) -> None:
-        if self.api_key_env is not None and self.api_key_file is not None:
-            raise ValueError("has both api_key_env and api_key_file; keep one")
+        refuse_two_places("api_key", self.api_key_env, self.api_key_file)
         named = [key for key in ("model", "dimension", "base_url", "api_key_env", "api_key_file") if getattr(self, key)]
         if named and self.provider not in KEY_ENVS:
             raise ValueError(f'{named[0]} needs a provider that is named, such as provider = "cohere"')
@@ -37,13 +36,11 @@ class EmbeddingSettings(Embeddings):
         """Return the source of the named provider's key; `None` if none is named or a self-hosted server needs none."""
         if self.provider not in KEY_ENVS:
             return None
-        if self.api_key_file is not None:
-            return SecretSource("memory.embeddings.api_key_file", None, self.api_key_file, in_header=True)
-        if self.api_key_env is None and self.provider == "openai" and self.base_url is not None:
+        has_usual_key = self.api_key_env is None and self.api_key_file is None
+        if has_usual_key and self.provider == "openai" and self.base_url is not None:
             return None
-        return SecretSource(
-            "memory.embeddings.api_key_env", self.api_key_env or KEY_ENVS[self.provider], None, in_header=True
-        )
+        env = KEY_ENVS[self.provider] if has_usual_key else self.api_key_env
+        return SecretSource.of("memory.embeddings.api_key", env, self.api_key_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +53,7 @@ class RerankSettings(Reranking):
 
     def api_key(self) -> SecretSource | None:
         """Return the source of the key, `None` while reranking is off."""
-        return (
-            SecretSource("memory.rerank.api_key_env", self.api_key_env, None, in_header=True) if self.enabled else None
-        )
+        return SecretSource.of("memory.rerank.api_key", self.api_key_env, None) if self.enabled else None
 
 
 @dataclass(frozen=True, slots=True)

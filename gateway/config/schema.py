@@ -26,19 +26,18 @@ from gateway.config.web import WebSettings
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.schedule.settings import HeartbeatSettings, ScheduleSettings
 from gateway.sessions.settings import SessionSettings
-from gateway.settings.secrets import SecretSource
+from gateway.settings.secrets import SecretSource, refuse_two_places
 from gateway.settings.section import (
     AgentName,
     BotName,
     EnvName,
-    Host,
     PersonId,
     RootedPath,
     Section,
+    ServerSection,
     Temperature,
     TimeZone,
     Url,
-    is_loopback,
 )
 from gateway.settings.stores import QdrantSettings, RedisSettings
 from gateway.turns.settings import AttachmentSettings
@@ -56,21 +55,11 @@ class BindingSettings(Binding):
             raise ValueError("needs at least one of channel, chat, thread, person, space, role")
 
 
-class GatewaySettings(Section):
-    """Address at which the gateway accepts its owner's commands."""
+class GatewaySettings(ServerSection):
+    """Address at which the gateway accepts its owner's commands, and its log."""
 
-    host: Host = "127.0.0.1"
-    port: int = Field(default=0, ge=0, le=65_535)
-    """0: a free one."""
-    allow_remote: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["text", "json"] = "text"
-
-    @model_validator(mode="after")
-    def _is_loopback_or_allowed(self) -> Self:
-        if not self.allow_remote and not is_loopback(self.host):
-            raise ValueError("host is not loopback; other machines could reach it: set allow_remote = true to mean it")
-        return self
 
 
 class MetricsSettings(Section):
@@ -82,16 +71,14 @@ class MetricsSettings(Section):
 
     @model_validator(mode="after")
     def _has_one_token_at_most(self) -> Self:
-        if self.token_env is not None and self.token_file is not None:
-            raise ValueError("has both token_env and token_file; keep one")
+        refuse_two_places("token", self.token_env, self.token_file)
         return self
 
     def token(self) -> SecretSource | None:
         """Return the source of Prometheus's token, `None` if it needs none or metrics are off."""
         if not self.enabled or (self.token_env is None and self.token_file is None):
             return None
-        key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"metrics.{key}", self.token_env, self.token_file, in_header=True)
+        return SecretSource.of("metrics.token", self.token_env, self.token_file)
 
 
 class TraceSettings(Section):

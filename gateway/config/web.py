@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gateway.settings.secrets import SecretSource
-from gateway.settings.section import AgentName, EnvName, Host, RootedPath, Section, Url, is_loopback
+from gateway.settings.secrets import SecretSource, require_one_place
+from gateway.settings.section import AgentName, EnvName, RootedPath, Section, ServerSection, Url, is_loopback
 
 
 class ApiTokenSettings(Section):
@@ -23,16 +23,14 @@ class ApiTokenSettings(Section):
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        if (self.token_env is None) == (self.token_file is None):
-            raise ValueError("needs either token_env, the name of an environment variable, or token_file, a path")
+        require_one_place("token", self.token_env, self.token_file)
         if not self.owner and not self.agents:
             raise ValueError("a guest's token needs agents, the list of those that it may talk to")
         return self
 
     def token(self, name: str) -> SecretSource:
         """Return the source of the token; *name* is its name in the file."""
-        key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"web.tokens.{name}.{key}", self.token_env, self.token_file, in_header=True)
+        return SecretSource.of(f"web.tokens.{name}.token", self.token_env, self.token_file)
 
 
 def _without_path(url: str) -> str:
@@ -41,26 +39,17 @@ def _without_path(url: str) -> str:
     return url
 
 
-class WebSettings(Section):
+class WebSettings(ServerSection):
     """Address and clients of the HTTP API, the page and webhooks."""
 
     enabled: bool = False
-    host: Host = "127.0.0.1"
     port: int = Field(default=8181, ge=0, le=65_535)
-    """0: a free one."""
-    allow_remote: bool = False
     public_url: Annotated[Url, AfterValidator(_without_path)] | None = None
     """Its address from outside, through a proxy that terminates TLS."""
     allow_plain_http: bool = False
     """`public_url` may be without TLS: codes, cookies and tokens are then sent unencrypted."""
     max_body_kb: int = Field(default=1_024, ge=16, le=65_536)
     tokens: dict[AgentName, ApiTokenSettings] = Field(default={})
-
-    @model_validator(mode="after")
-    def _is_loopback_or_allowed(self) -> Self:
-        if not self.allow_remote and not is_loopback(self.host):
-            raise ValueError("host is not loopback; other machines could reach it: set allow_remote = true to mean it")
-        return self
 
     @model_validator(mode="after")
     def _is_encrypted_or_allowed(self) -> Self:

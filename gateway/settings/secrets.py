@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Self
 
 from msgspec import Struct
 from pydantic import BaseModel
@@ -26,6 +27,11 @@ class SecretSource(Struct, frozen=True):
     file: Path | None
     in_header: bool = False
     """Whether it is sent in an HTTP header or address, which must be ASCII."""
+
+    @classmethod
+    def of(cls, setting: str, env: str | None, file: Path | None) -> Self:
+        """Return the place of a secret sent in a header; *setting* is its key without `_env` or `_file`."""
+        return cls(f"{setting}_{'env' if env is not None else 'file'}", env, file, in_header=True)
 
     def read(self, environ: Mapping[str, str]) -> str:
         """Return the secret. Raises ConfigError, naming the setting and the place, for none or an impossible one."""
@@ -72,9 +78,16 @@ class SecretSource(Struct, frozen=True):
         return secret
 
 
-def collect_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return every secret that is in use. Raises ConfigError for the first one that is missing."""
-    return (*(source.read(environ) for source in sources), *_usual_keys(environ))
+def refuse_two_places(setting: str, env: str | None, file: Path | None) -> None:
+    """Raise ValueError if both `<setting>_env` and `<setting>_file` name the place of a secret."""
+    if env is not None and file is not None:
+        raise ValueError(f"has both {setting}_env and {setting}_file; keep one")
+
+
+def require_one_place(setting: str, env: str | None, file: Path | None) -> None:
+    """Raise ValueError unless one of `<setting>_env` and `<setting>_file` names the place of a secret."""
+    if (env is None) == (file is None):
+        raise ValueError(f"needs either {setting}_env, the name of an environment variable, or {setting}_file, a path")
 
 
 def secret_gaps(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:

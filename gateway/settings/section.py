@@ -3,9 +3,9 @@
 import ipaddress
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, model_validator
 
 from gateway.settings.zone import load_zone
 from workspaces.lazy_pattern import lazy_pattern
@@ -98,3 +98,18 @@ class Section(BaseModel):
     """A table of the file: unknown keys are rejected, values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False, hide_input_in_errors=True)
+
+
+class ServerSection(Section):
+    """The address of one of the gateway's own servers."""
+
+    host: Host = "127.0.0.1"
+    port: int = Field(default=0, ge=0, le=65_535)
+    """0: a free one."""
+    allow_remote: bool = False
+
+    @model_validator(mode="after")
+    def _is_loopback_or_allowed(self) -> Self:
+        if not self.allow_remote and not is_loopback(self.host):
+            raise ValueError("host is not loopback; other machines could reach it: set allow_remote = true to mean it")
+        return self

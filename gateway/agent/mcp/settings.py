@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 from pydantic import Field, StringConstraints
 
-from gateway.settings.secrets import SecretSource
+from gateway.settings.secrets import SecretSource, refuse_two_places
 from gateway.settings.section import EnvName, RootedPath, Url
 
 McpName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=24)]
@@ -69,15 +69,13 @@ class McpSettings(ToolServerRules):
             raise ValueError("a token is for url; a command is given its secrets by env_from")
         if self.url is not None and self.env_from:
             raise ValueError("env_from is for command; url has token_env or token_file")
-        if self.token_env is not None and self.token_file is not None:
-            raise ValueError("has both token_env and token_file; keep one")
+        refuse_two_places("token", self.token_env, self.token_file)
 
     def token(self, name: str) -> SecretSource | None:
         """Return the source of the token for the server at `url`; *name* is the server's in the file."""
         if self.token_env is None and self.token_file is None:
             return None
-        key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"mcp.{name}.{key}", self.token_env, self.token_file, in_header=True)
+        return SecretSource.of(f"mcp.{name}.token", self.token_env, self.token_file)
 
     def variable(self, name: str, variable: str) -> SecretSource:
         """Return the source of the value of *variable*; *name* is the server's in the file."""

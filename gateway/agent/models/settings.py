@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field, SecretStr
 
 from gateway.plugins import MODELS, plugins
-from gateway.settings.secrets import SecretSource
+from gateway.settings.secrets import SecretSource, refuse_two_places
 from gateway.settings.section import EnvName, RootedPath, Temperature, Url
 
 PROVIDER_WINDOW = 128_000
@@ -78,8 +78,7 @@ class ModelSettings(ModelConnection):
             raise ValueError("has price_cached without price_in and price_out; set all three, or none")
         if self.output_tokens is not None and self.provider in {"cohere", "openai"}:
             raise ValueError(f'has output_tokens, which a model of provider = "{self.provider}" does not take')
-        if self.api_key_env is not None and self.api_key_file is not None:
-            raise ValueError("has both api_key_env and api_key_file; keep one")
+        refuse_two_places("api_key", self.api_key_env, self.api_key_file)
         if self._has_no_key and not self.works_without_key:
             raise ValueError("needs api_key_env, the name of an environment variable, or api_key_file, a path")
 
@@ -96,8 +95,7 @@ class ModelSettings(ModelConnection):
         """Return the source of the key, `None` if the model needs none; *name* is the model's name in the file."""
         if self._has_no_key:
             return None
-        key = "api_key_env" if self.api_key_env is not None else "api_key_file"
-        return SecretSource(f"models.{name}.{key}", self.api_key_env, self.api_key_file, in_header=True)
+        return SecretSource.of(f"models.{name}.api_key", self.api_key_env, self.api_key_file)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 from gateway.app.channels import routes_of
 from gateway.channels.discord import DiscordSettings
 from gateway.channels.telegram import TelegramSettings
-from gateway.config import Config, OwnerZone, collect_secrets, owner_zone, read_config
+from gateway.config import Config, OwnerZone, owner_zone, read_config
 from gateway.errors import ConfigError
 from gateway.settings.secrets import known_secrets
 
@@ -237,33 +237,34 @@ def test_a_secret_comes_from_a_variable_or_a_file_and_never_into_the_settings(fi
     (file.parent / "key").write_text("from-file\n", "utf-8")
     model = '[models.c]\nprovider = "cohere"\nmodel = "m"\napi_key_file = "key"'
     config = accepted(file, f"{TELEGRAM}{model}")
-    assert collect_secrets(config.secret_sources(), {"BOT_TOKEN": "from-env"}) == ("from-env", "from-file")
+    environ = {"BOT_TOKEN": "from-env"}
+    assert [source.read(environ) for source in config.secret_sources()] == ["from-env", "from-file"]
     ambient = {"BOT_TOKEN": "from-env", "VOYAGE_API_KEY": "found-by-auto", "OPENAI_API_KEY": " "}
-    assert collect_secrets(config.secret_sources(), ambient) == ("from-env", "from-file", "found-by-auto")
+    assert known_secrets(config, ambient) == ("from-env", "from-file", "found-by-auto")
     assert known_secrets(Config(), ambient) == ("found-by-auto",)
     assert "from-" not in repr(config)
 
 
 def test_a_missing_secret_names_the_variable_and_the_key(file: Path) -> None:
     """Unset and blank are the same; so are a missing and an empty file."""
-    bot = accepted(file, TELEGRAM).secret_sources()
+    (bot,) = accepted(file, TELEGRAM).secret_sources()
     for environ in ({}, {"BOT_TOKEN": " "}):
         with pytest.raises(ConfigError, match=r"channels\.telegram\.home\.token_env: .*BOT_TOKEN is not set"):
-            collect_secrets(bot, environ)
-    key = accepted(file, '[models.c]\nprovider = "cohere"\nmodel = "m"\napi_key_file = "key"').secret_sources()
+            bot.read(environ)
+    (key,) = accepted(file, '[models.c]\nprovider = "cohere"\nmodel = "m"\napi_key_file = "key"').secret_sources()
     with pytest.raises(ConfigError, match=r"models\.c\.api_key_file: cannot read .*key: No such file"):
-        collect_secrets(key, {})
+        key.read({})
     (file.parent / "key").write_text("\n", "utf-8")
     with pytest.raises(ConfigError, match=r"models\.c\.api_key_file: .* is empty"):
-        collect_secrets(key, {})
+        key.read({})
 
 
 def test_a_secret_with_a_line_break_is_refused(file: Path) -> None:
     """A key file with two lines is a mistake that would otherwise end in a broken header."""
     (file.parent / "key").write_text("one\ntwo\n", "utf-8")
-    key = accepted(file, '[models.c]\nprovider = "cohere"\nmodel = "m"\napi_key_file = "key"').secret_sources()
+    (key,) = accepted(file, '[models.c]\nprovider = "cohere"\nmodel = "m"\napi_key_file = "key"').secret_sources()
     with pytest.raises(ConfigError, match="line break") as caught:
-        collect_secrets(key, {})
+        key.read({})
     assert "two" not in str(caught.value)
 
 

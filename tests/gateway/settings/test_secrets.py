@@ -12,7 +12,7 @@ from gateway.config import Config
 from gateway.config.reading import fields_of
 from gateway.errors import ConfigError
 from gateway.plugins import CHANNELS, plugins
-from gateway.settings.secrets import collect_secrets, known_secrets
+from gateway.settings.secrets import known_secrets
 
 EVERY = {
     "owner": {"people": ["telegram:1"]},
@@ -83,7 +83,7 @@ def test_no_setting_that_names_a_secret_is_left_out() -> None:
     found = list(named(config))
     assert {setting for setting, _ in found} == set(settings_of(Config)) - {"BotSettings.token_env"}
     environ = {variable: f"value of {variable}" for _, variable in found}
-    assert set(collect_secrets(config.secret_sources(), environ)) == set(environ.values())
+    assert {source.read(environ) for source in config.secret_sources()} == set(environ.values())
     assert set(known_secrets(config, environ)) == set(environ.values()) - {"value of HOME"}
 
 
