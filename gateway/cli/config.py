@@ -1,6 +1,5 @@
 """`strandline config …`: shows and changes settings, checked before they are written."""
 
-import asyncio
 import shlex
 import subprocess
 import tempfile
@@ -13,7 +12,7 @@ import typer
 from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
 from gateway.cli.invocation import config_of, print_json
-from gateway.cli.settings_report import taken_up
+from gateway.cli.settings_report import print_taken_up
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
@@ -50,7 +49,7 @@ def set_(
     place = call.home
     set_text(place, key, value)
     print(f"Set {key} in {place.config_file}.")
-    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
+    print_taken_up(call.invocation, place)
 
 
 @app.command()
@@ -61,7 +60,7 @@ def unset(call: Call, key: Key) -> None:
     place = call.home
     changes.unset(place, key)
     print(f"Removed {key} from {place.config_file}.")
-    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
+    print_taken_up(call.invocation, place)
 
 
 @app.command()
@@ -84,7 +83,7 @@ def edit(call: Call) -> None:
 
     change_config(place, replace)
     print(f"Wrote {place.config_file}.")
-    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+    print_taken_up(invocation, place)
 
 
 def _value(config: "Config", key: str) -> object:

@@ -13,7 +13,7 @@ from gateway.cli.connect import reach
 from gateway.cli.invocation import Invocation, config_of
 from gateway.cli.keys import ask_secret
 from gateway.cli.model_setup import ModelWish, connect_model
-from gateway.cli.settings_report import taken_up
+from gateway.cli.settings_report import print_taken_up
 from gateway.control.admission_wire import ClaimOrder
 from gateway.control.finding import Level
 from gateway.errors import ConfigError, StrandlineError
@@ -100,7 +100,7 @@ def mcp(
         table["token_env"] = secret
     for line in connect_tools(place, name, table, environ, secret if token else ""):
         print(visible(line))
-    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
+    print_taken_up(call.invocation, place)
 
 
 def connect_tools(
@@ -111,22 +111,15 @@ def connect_tools(
     Raises StrandlineError if it has no tools.
     """
     from gateway.cli.doctor.tool_servers import try_server
-    from gateway.config.changes import change_config, set_secret
-    from gateway.config.reading import parse_config
-    from gateway.config.values import with_value
+    from gateway.config.changes import config_with, set_secret, set_values
 
-    def edit(text: str) -> str:
-        for key, value in table.items():
-            text = with_value(text, ("mcp", name, key), value)
-        return text
-
-    text = home.config_file.read_text("utf-8") if home.config_file.exists() else ""
-    found = asyncio.run(try_server(name, parse_config(edit(text), home.config_file), environ, home))
+    values: dict[tuple[str, ...], object] = {("mcp", name, key): value for key, value in table.items()}
+    found = asyncio.run(try_server(name, config_with(home, values), environ, home))
     if found.level is not Level.OK:
         raise StrandlineError(f"{found.detail}; {found.mend}; nothing was written")
     if secret:
         set_secret(home, secret, environ[secret])
-    change_config(home, edit)
+    set_values(home, values)
     return [f"{name} has {found.detail}", f"Wrote [mcp.{name}] in {home.config_file}."]
 
 
@@ -208,7 +201,7 @@ def connect_bot(invocation: Invocation, home: Home, wanted: BotWish) -> None:
     set_secret(home, wanted.secret, token)
     set_values(home, values)
     print(f"Wrote {home.config_file}; the token is in {home.secrets_file}, which only you can read.")
-    print(asyncio.run(taken_up(home, invocation.command("up", home))))
+    print_taken_up(invocation, home)
     if bot.invite:
         print(f"Add it to a server of yours: {bot.invite}")
     if person is None and not _has_owner(config, wanted.channel):

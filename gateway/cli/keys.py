@@ -1,6 +1,5 @@
 """`strandline keys …`: the home's own keys and tokens, which are never shown."""
 
-import asyncio
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ import typer
 from gateway.cli.call import Call
 from gateway.cli.command_group import command_app
 from gateway.cli.redacted_output import styled_output
-from gateway.cli.settings_report import taken_up
+from gateway.cli.settings_report import print_taken_up
 from gateway.errors import ConfigError
 from gateway.home import Home
 
@@ -32,7 +31,7 @@ def set_(call: Call, name: KeyName) -> None:
     place = call.home
     set_secret(place, name, ask_secret(f"{name} (not shown)"))
     print(f"Stored {name} in {place.secrets_file}, which only you can read.")
-    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
+    print_taken_up(call.invocation, place)
 
 
 @app.command(name="list")
@@ -52,7 +51,7 @@ def remove(call: Call, name: KeyName) -> None:
     if not remove_secret(place, name):
         raise ConfigError(f"{name} is not stored; {nearest(name, _names(place))}")
     print(f"Removed {name}.")
-    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
+    print_taken_up(call.invocation, place)
 
 
 def ask_secret(prompt: str) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from gateway.cli.invocation import Invocation, config_of
 from gateway.cli.keys import ask, ask_one_of, ask_secret
 from gateway.cli.scaffold import MODELS, PROVIDERS, UsualModel
-from gateway.cli.settings_report import taken_up
+from gateway.cli.settings_report import print_taken_up
 from gateway.errors import ConfigError, ModelError, ModelFault
 from gateway.home import Home
 from gateway.runtime.escape import visible
@@ -39,7 +39,7 @@ def connect_model(invocation: Invocation, home: Home, wish: ModelWish) -> None:
     usual = usual_model(wish.provider or _ask_provider(invocation, home, "openai" if wish.base_url else ""))
     for line in write_model(invocation, home, usual, wish):
         print(visible(line))
-    print(asyncio.run(taken_up(home, invocation.command("up", home))))
+    print_taken_up(invocation, home)
 
 
 def write_model(
@@ -87,8 +87,9 @@ def _cause(exc: ModelError, name: str, wish: ModelWish) -> str:
 
 async def _prove(home: Home, name: str, values: Mapping[tuple[str, ...], object], environ: Mapping[str, str]) -> str:
     from gateway.app.model_probe import probe_model
+    from gateway.config.changes import config_with
 
-    config = _config_with(home, values)
+    config = config_with(home, values)
     print(f"Asking {config.models[name].model} for one word …")
     proof = await probe_model(name, config, environ)
     return f'{config.models[name].model} answered "{proof.text}" in {proof.seconds:.1f} s.'
@@ -98,19 +99,9 @@ async def _offered(
     home: Home, name: str, values: Mapping[tuple[str, ...], object], environ: Mapping[str, str]
 ) -> Sequence[str]:
     from gateway.app.model_probe import offered_models
+    from gateway.config.changes import config_with
 
-    return await offered_models(name, _config_with(home, values), environ)
-
-
-def _config_with(home: Home, values: Mapping[tuple[str, ...], object]) -> "Config":
-    """Return the configuration of *home* as it would be with *values*. Raises ConfigError."""
-    from gateway.config.reading import parse_config
-    from gateway.config.values import with_value
-
-    text = home.config_file.read_text("utf-8") if home.config_file.exists() else ""
-    for path, value in values.items():
-        text = with_value(text, path, value)
-    return parse_config(text, home.config_file)
+    return await offered_models(name, config_with(home, values), environ)
 
 
 def _choose(names: Sequence[str], usual: str, *, asks: bool) -> str:

@@ -2,11 +2,17 @@
 
 import asyncio
 
+from gateway.cli.invocation import Invocation
 from gateway.cli.settings_watch import settings_digest
 from gateway.home import Home
 
 PATIENCE_S = 60.0
 """Longest wait for a run that finishes its work; our choice."""
+
+
+def print_taken_up(invocation: Invocation, home: Home) -> None:
+    """Wait as `taken_up` does, and print the outcome."""
+    print(asyncio.run(taken_up(home, invocation.command("up", home))))
 
 
 async def taken_up(home: Home, start: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from gateway.channels.settings import STAYS_CLOSED
 from gateway.config.reading import parse_config, parse_toml
 from gateway.config.schema import Config
-from gateway.config.values import Path, key_path, with_value, without_value
+from gateway.config.values import Path, key_path, with_values, without_value
 from gateway.errors import ConfigError
 from gateway.home import FILE_MODE, Home
 from gateway.settings.secrets_file import checked_secret, read_secrets, secrets_text
@@ -24,6 +24,11 @@ def changing(home: Home) -> Iterator[str]:
 def present_text(home: Home) -> str:
     r"""Return the configuration as it is, valid or not: a byte that is no UTF-8 stands as `\xff`."""
     return home.config_file.read_text("utf-8", "backslashreplace") if home.config_file.exists() else ""
+
+
+def config_with(home: Home, values: Mapping[Path, object]) -> Config:
+    """Return the configuration of *home* as it would be with *values* by their paths. Raises ConfigError."""
+    return parse_config(with_values(present_text(home), values), home.config_file)
 
 
 @contextmanager
@@ -56,8 +61,7 @@ def set_values(home: Home, values: Mapping[Path, object]) -> Config:
         known = set[str]()
         with suppress(ConfigError):
             known.update(_closed(parse_config(text, home.config_file)))
-        for path, value in values.items():
-            text = with_value(text, path, value)
+        text = with_values(text, values)
         for fault in _closed(parse_config(text, home.config_file)):
             if fault not in known:
                 raise ConfigError(f"{home.config_file}: {fault.removesuffix(STAYS_CLOSED)}")

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from gateway.config.values import dotted, split_tables
+from gateway.config.values import dotted, end_of_keys, split_tables
 from gateway.errors import ConfigError
 from workspaces.lazy_pattern import lazy_pattern
 
@@ -73,7 +73,7 @@ def _split_at_agent(lines: Sequence[str], agent: str) -> tuple[str, str]:
     taken: list[str] = []
     for section in filter(None, split_tables(lines)):
         if own.match(section[0]) or (_BINDING.match(section[0]) and _leads_to(section, agent)):
-            end = _end_of_keys(section)
+            end = end_of_keys(section)
             taken += [*section[:end], *([] if section[end - 1].endswith("\n") else ["\n"])]
             kept += section[end:]
         else:
@@ -84,11 +84,6 @@ def _split_at_agent(lines: Sequence[str], agent: str) -> tuple[str, str]:
 def _leads_to(section: Sequence[str], agent: str) -> bool:
     (binding,) = tomllib.loads("".join(section))["bindings"]
     return bool(binding.get("agent") == agent)
-
-
-def _end_of_keys(section: Sequence[str]) -> int:
-    """Return the number of lines that belong to a table; lines after its last key belong to the next one."""
-    return max(number for number, line in enumerate(section, 1) if line.strip() and not line.lstrip().startswith("#"))
 
 
 def _parse(text: str) -> _Table:

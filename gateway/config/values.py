@@ -81,6 +81,13 @@ def with_value(text: str, path: Path, value: object) -> str:
     raise ConfigError(f"{dotted(path)} cannot be set in a file of this form; edit it by hand: strandline config edit")
 
 
+def with_values(text: str, values: Mapping[Path, object]) -> str:
+    """Return *text* with each of *values* at its path, as `with_value`."""
+    for path, value in values.items():
+        text = with_value(text, path, value)
+    return text
+
+
 def without_value(text: str, path: Path) -> str:
     """Return *text* without the value or the table at *path*.
 
@@ -122,8 +129,7 @@ def _shorter(text: str, path: Path) -> Iterator[str]:
 
 def _comments_after(section: Sequence[str]) -> list[str]:
     """Return the comments and blank lines at the end of *section*, which belong to the next one."""
-    set_lines = (number for number, line in enumerate(section, 1) if line.strip() and not line.lstrip().startswith("#"))
-    return [*section[max(set_lines, default=0) :]]
+    return [*section[end_of_keys(section) :]]
 
 
 def _joined(sections: Sequence[Sequence[str]]) -> str:
@@ -157,7 +163,7 @@ def _in_sections(sections: Sequence[list[str]], path: Path, value: object, *, ma
             continue
         changed = _with_key(section, path[-1], value, may_insert=may_insert)
         if changed is not None:
-            yield "".join(line for each in (*sections[:place], changed, *sections[place + 1 :]) for line in each)
+            yield _joined([*sections[:place], changed, *sections[place + 1 :]])
 
 
 def split_tables(lines: Sequence[str]) -> Iterator[list[str]]:
@@ -169,6 +175,12 @@ def split_tables(lines: Sequence[str]) -> Iterator[list[str]]:
             section = []
         section.append(line)
     yield section
+
+
+def end_of_keys(section: Sequence[str]) -> int:
+    """Return the number of lines that belong to a table; lines after its last key belong to the next one."""
+    written = (number for number, line in enumerate(section, 1) if line.strip() and not line.lstrip().startswith("#"))
+    return max(written, default=0)
 
 
 def _path_of(section: Sequence[str]) -> Path | None:
@@ -195,8 +207,7 @@ def _with_key(section: Sequence[str], key: str, value: object, *, may_insert: bo
             return [*section[:number], _written(name, value, section[number:end]), *section[end:]]
     if not may_insert:
         return None
-    written = (number for number, line in enumerate(section, 1) if line.strip() and not line.lstrip().startswith("#"))
-    last = max(written, default=0)
+    last = end_of_keys(section)
     above = [line if line.endswith("\n") else f"{line}\n" for line in section[:last]]
     return [*above, f"{name} = {toml_value(value)}\n", *section[last:]]
 
