@@ -36,7 +36,7 @@ from gateway.stores.rows import (
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import message
 from tests.fakes.clock import START, ManualClock
-from tests.fakes.redis_server import KINDS, program, running
+from tests.fakes.redis_server import KINDS, running
 from tests.fakes.redis_several import cluster
 from workspaces.redact import PURGED, Redaction
 
@@ -95,8 +95,6 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield _sqlite
         return
     kind = "redis" if request.param == "cluster" else request.param
-    if program(kind) is None:
-        pytest.skip(f"no {kind} server is installed here")
     with cluster(kind) if request.param == "cluster" else running(kind) as servers:
         yield _redis(servers.url)
 

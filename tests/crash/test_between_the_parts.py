@@ -15,7 +15,7 @@ from tests.contracts.test_store import HERE, accepted
 from tests.fakes.fault_proxy import FaultProxy, NetFault
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.qdrant_stub import QdrantStub
-from tests.fakes.redis_server import KINDS, RedisServer, free_port, program
+from tests.fakes.redis_server import KINDS, RedisServer, free_port
 from tests.workspaces.memory.index.test_server import Home, StoreWorker
 from workspaces.memory.index.server import connect
 from workspaces.memory.index.settings import QdrantServer
@@ -41,8 +41,6 @@ def proxied(kind: str, folder: Path) -> Iterator[FaultProxy]:
 
 @pytest.fixture(params=KINDS)
 def before_redis(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FaultProxy]:
-    if program(request.param) is None:
-        pytest.skip(f"no {request.param} server is installed here")
     with proxied(request.param, tmp_path) as proxy:
         yield proxy
 

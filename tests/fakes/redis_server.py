@@ -1,4 +1,4 @@
-"""Real Redis or Valkey servers, each as a process with its data in a folder."""
+"""Real Redis or Valkey servers, each as a process with its data in a folder; a test without its kind is skipped."""
 
 import random
 import shutil
@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pytest
 from redis import Redis
 
 from tests.fakes.patience import PATIENCE_S
@@ -37,6 +38,8 @@ def program(kind: str) -> str | None:
 
 KINDS = tuple(filter(program, ("valkey", "redis"))) or ("valkey",)
 """The kinds installed: Valkey comes with a package of the test environment; Redis is the system's, as on CI."""
+USUAL = KINDS[-1]
+"""The kind of tests that need only one."""
 
 
 def free_port() -> int:
@@ -57,9 +60,11 @@ class RedisServer:
     """Log message of a server that is ready."""
 
     def __init__(self, kind: str, folder: Path, *options: str, port: int = 0) -> None:
+        if (command := program(kind)) is None:
+            pytest.skip(f"no {kind} server is installed here")
         self.socket = folder / "redis.sock"
         self.port = port
-        self._command = [str(program(kind)), "--port", str(port), "--unixsocket", str(self.socket)]
+        self._command = [command, "--port", str(port), "--unixsocket", str(self.socket)]
         self._command += ["--dir", str(folder), "--save", "", "--appendonly", "yes", *options]
         self.password: str | None = None
         """Password used by `tell`; the one required is set by the options."""

@@ -16,7 +16,7 @@ from redis import Redis
 from gateway.cluster.membership import member_name
 from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import KEEPS_ALL, RedisServer, running
+from tests.fakes.redis_server import KEEPS_ALL, USUAL, RedisServer, running
 from tests.fakes.redis_several import until
 from tests.journeys.house import openai_section
 from tests.journeys.processes import GATEWAY, Gateway, post, server, state
@@ -76,9 +76,9 @@ class Kept:
 
 
 @contextmanager
-def single(kind: str) -> Iterator[Kept]:
+def single() -> Iterator[Kept]:
     """Keep the state in one server."""
-    with running(kind, *KEEPS_ALL) as redis:
+    with running(USUAL, *KEEPS_ALL) as redis:
         yield Kept(redis.url, lambda: redis)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.redis_server import RedisServer, program
+from tests.fakes.redis_server import USUAL, RedisServer
 from tests.fakes.redis_several import RedisCluster, cluster, until, watched
 from tests.journeys.processes import state
 from tests.journeys.several import CHATS, HELD, Kept, Trial, trial
@@ -14,16 +14,9 @@ PREFIX = "strandline"
 
 
 @pytest.fixture
-def kind() -> str:
-    if (kind := next((kind for kind in ("redis", "valkey") if program(kind)), None)) is None:
-        pytest.skip("no Redis or Valkey server is installed here")
-    return kind
-
-
-@pytest.fixture
-def in_cluster(kind: str) -> Iterator[tuple[Kept, RedisServer]]:
+def in_cluster() -> Iterator[tuple[Kept, RedisServer]]:
     """Keep the state in a cluster that the gateways enter by a node that keeps something else."""
-    with cluster(kind, backed=PREFIX) as slots:
+    with cluster(USUAL, backed=PREFIX) as slots:
         owner, replica = slots.owner(PREFIX), slots.nodes[-1]
         others = [node for node in slots.nodes if node not in (owner, replica)]
         seen = RedisCluster([*others, owner, replica])
@@ -31,9 +24,9 @@ def in_cluster(kind: str) -> Iterator[tuple[Kept, RedisServer]]:
 
 
 @pytest.fixture
-def behind_sentinel(kind: str) -> Iterator[tuple[Kept, RedisServer]]:
+def behind_sentinel() -> Iterator[tuple[Kept, RedisServer]]:
     """Keep the state in a primary that a sentinel watches."""
-    with watched(kind) as servers:
+    with watched(USUAL) as servers:
         yield Kept(servers.url, lambda: servers.named), servers.replica
 
 

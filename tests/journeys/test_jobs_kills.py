@@ -21,7 +21,6 @@ from gateway.config import read_config
 from gateway.home import Home
 from gateway.stores.jobs import Job, JobRun, JobSpec, RunState
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import program
 from tests.journeys.house import ENVIRON, OWNER, make_home, openai_section
 from tests.journeys.processes import Gateway, post, server, state
 from tests.journeys.several import CHATS, HELD, LEASE_S, Watchers, make_homes, single
@@ -162,10 +161,8 @@ def test_each_slot_comes_once_over_sixty_kills(tmp_path: Path) -> None:
 
 def survive_together(folder: Path, plan: Plan, kills: int) -> str:
     """The same by three gateways on one Redis, whose agents change hands at each kill."""
-    if (kind := next((kind for kind in ("redis", "valkey") if program(kind)), None)) is None:
-        pytest.skip("no Redis or Valkey server is installed here")
     with (
-        single(kind) as kept,
+        single() as kept,
         server("botapi", folder, "--record", str(folder / "telegram.jsonl")) as bot,
         server("openai_stub", folder) as model,
     ):

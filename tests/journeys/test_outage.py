@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import program
 from tests.journeys.house import make_home, openai_section
 from tests.journeys.processes import GATEWAY, ROOT, Gateway, post, server, state
 from tests.journeys.several import CHATS, Kept, Trial, single, trial
@@ -26,9 +25,7 @@ STANDS_BY = {"ready": False, "standby": True, "loading": []}
 
 @pytest.fixture
 def kept() -> Iterator[Kept]:
-    if (kind := next((kind for kind in ("redis", "valkey") if program(kind)), None)) is None:
-        pytest.skip("no Redis or Valkey server is installed here")
-    with single(kind) as kept:
+    with single() as kept:
         yield kept
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.redis_server import KINDS, RedisServer, program, running
+from tests.fakes.redis_server import USUAL, RedisServer, running
 from tests.journeys.house import OWNER, make_home, openai_section
 from tests.journeys.processes import Gateway, post, server, state
 
@@ -16,9 +16,7 @@ LOSS = "The Redis server that keeps my state has lost messages"
 
 @pytest.fixture
 def redis() -> Iterator[RedisServer]:
-    if (kind := next((kind for kind in KINDS if program(kind)), None)) is None:
-        pytest.skip("no Redis or Valkey server is installed here")
-    with running(kind, "--appendonly", "no") as redis:
+    with running(USUAL, "--appendonly", "no") as redis:
         yield redis
 
 

@@ -20,7 +20,6 @@ from tests.fakes.botapi import BotApi
 from tests.fakes.embedding_stub import EmbeddingStub
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Reply
-from tests.fakes.redis_server import program
 from tests.fakes.redis_server import running as redis_server
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
 from tests.leak_search import forms, traces
@@ -123,8 +122,6 @@ def state_in(store: str) -> Iterator[tuple[str, Path | None]]:
     if store == "sqlite":
         yield "", None
         return
-    if program("valkey") is None:
-        pytest.skip("no Valkey server is installed here")
     with redis_server("valkey", "--requirepass", SECRETS["REDIS_PASSWORD"]) as redis:
         yield redis.url, redis.socket.parent
 

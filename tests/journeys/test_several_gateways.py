@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.redis_server import program
 from tests.journeys.processes import state
 from tests.journeys.several import CHATS, HELD, LEASE_S, Kept, Trial, Watchers, single, trial
 
 
 @pytest.fixture
 def kept() -> Iterator[Kept]:
-    if (kind := next((kind for kind in ("redis", "valkey") if program(kind)), None)) is None:
-        pytest.skip("no Redis or Valkey server is installed here")
-    with single(kind) as kept:
+    with single() as kept:
         yield kept
 
 

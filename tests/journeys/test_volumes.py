@@ -11,7 +11,7 @@ import pytest
 
 from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import KINDS, RedisServer, program, running
+from tests.fakes.redis_server import USUAL, RedisServer, running
 from tests.journeys.processes import ROOT, Gateway
 from tests.journeys.test_standby import launched
 
@@ -20,9 +20,7 @@ NOTE = "# MEMORY\n\nThe boat is called Nordlicht.\n"
 
 @pytest.fixture
 def redis() -> Iterator[RedisServer]:
-    if (kind := next((kind for kind in KINDS if program(kind)), None)) is None:
-        pytest.skip("no Redis or Valkey server is installed here")
-    with running(kind) as server:
+    with running(USUAL) as server:
         yield server
 
 

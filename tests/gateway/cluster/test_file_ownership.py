@@ -29,7 +29,7 @@ from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.stores.pins import KnownAgent, Pin
 from gateway.stores.redis.leases import adopt
-from tests.fakes.redis_server import KINDS, RedisServer, program, running
+from tests.fakes.redis_server import USUAL, RedisServer, running
 
 NOW, BEFORE, OTHER = Pin("here", 7, "c7"), Pin("here", 6, "c6"), Pin("there", 9, "d9")
 MARK, MARK_BEFORE = ClaimMark(NOW, ("c6", "c5")), ClaimMark(BEFORE, ("c5",))
@@ -149,9 +149,7 @@ def test_gateways_that_start_at_once_agree_on_the_name(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def redis() -> Iterator[RedisServer]:
-    if (kind := next((kind for kind in KINDS if program(kind)), None)) is None:
-        pytest.skip("no Redis or Valkey server is installed here")
-    with running(kind) as server:
+    with running(USUAL) as server:
         yield server
 
 

@@ -22,15 +22,13 @@ from gateway.stores.redis.leases import START_PATIENCE_S
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import message
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import KINDS, RedisServer, program, running
+from tests.fakes.redis_server import USUAL, RedisServer, running
 from workspaces.fault_points import unchecked
 
 
 @pytest.fixture(scope="module")
 def redis() -> Iterator[RedisServer]:
-    if (kind := next((kind for kind in KINDS if program(kind)), None)) is None:
-        pytest.skip("no Redis or Valkey server is installed here")
-    with running(kind) as server:
+    with running(USUAL) as server:
         yield server
 
 
