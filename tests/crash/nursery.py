@@ -23,6 +23,8 @@ from tests.fakes.patience import PATIENCE_S
 from tests.zygote import PRELOADED
 
 ROOT = Path(__file__).parents[2]
+WARDS = 2
+"""Processes that fork gateways for one test."""
 
 
 @dataclass(frozen=True, slots=True)

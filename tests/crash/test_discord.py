@@ -4,8 +4,6 @@ Each time the bot was online before, so Discord knows its session; what a killed
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +11,10 @@ import pytest
 
 from gateway.home import Home
 from tests.crash.faults import Fault, Steps
-from tests.crash.nursery import Life, Nursery, nursery
+from tests.crash.nursery import WARDS, Life, Nursery
 from tests.crash.platform import Platform, discord
 from tests.crash.running import answer_to, prepared, running
-from tests.crash.test_every_step import TOLD, WARDS, died, enumerate_steps, judged
+from tests.crash.test_every_step import TOLD, died, enumerate_steps, judged
 from tests.crash.test_kills import GROUPS, survive_on
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
@@ -36,16 +34,6 @@ async def introduced(home: Home, platform: Platform) -> None:
         stop.set()
 
 
-@pytest.fixture
-async def wards() -> AsyncIterator[asyncio.Queue[Nursery]]:
-    """Processes that fork gateways; one that is taken out is free."""
-    free: asyncio.Queue[Nursery] = asyncio.Queue()
-    async with AsyncExitStack() as stack:
-        for _ in range(WARDS):
-            free.put_nowait(await stack.enter_async_context(nursery()))
-        yield free
-
-
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.nightly)])
 async def test_a_death_at_any_step(wards: asyncio.Queue[Nursery], tmp_path: Path, every: int) -> None:
     """After one restart all is answered once, in order: a send in doubt is repeated under its nonce."""
@@ -58,10 +46,8 @@ async def test_a_death_at_any_step(wards: asyncio.Queue[Nursery], tmp_path: Path
             async with in_this_process:
                 await introduced(home, platform)
             REST.say(platform)
-            ward = await wards.get()
             life = Life(str(home.path), Fault.KILL, at)
-            met = "some step" if await died(home, platform, life, ward, ANSWERS) else ""
-            wards.put_nowait(ward)
+            met = "some step" if await died(home, platform, life, wards, ANSWERS) else ""
             async with in_this_process:
                 report, doubles = await judged(home, platform, WHOLE)
             assert doubles == 0

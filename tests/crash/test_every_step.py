@@ -7,8 +7,7 @@ and recorded in the history, and the gateway stops.
 import asyncio
 import itertools
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from gateway.home import Home
 from gateway.stores.rows import StoreReport
 from tests.crash import judge
 from tests.crash.faults import Fault, Steps
-from tests.crash.nursery import Life, Nursery, nursery
+from tests.crash.nursery import WARDS, Life, Nursery
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import answer_to, prepared, running, survive
 from tests.fakes.patience import PATIENCE_S
@@ -27,7 +26,6 @@ from tests.journeys.house import OWNER
 TOLD = judge.Told(OWNER, "main", [(1, "write note"), (2, "")])
 ANSWERS = {answer_to(number) for number, _ in TOLD.messages}
 REFUSED = "refused"
-WARDS = 2
 AT_ONCE = 6
 TROUBLE = {
     "store": {"store_trouble"},
@@ -75,8 +73,11 @@ async def judged(home: Home, platform: Platform, told: judge.Told = TOLD) -> tup
     return report, doubles
 
 
-async def died(home: Home, platform: Platform, life: Life, ward: Nursery, answers: Collection[str] = ANSWERS) -> bool:
+async def died(
+    home: Home, platform: Platform, life: Life, wards: asyncio.Queue[Nursery], answers: Collection[str] = ANSWERS
+) -> bool:
     """Let a gateway live until it dies of its fault, or comes to its end; say whether it died."""
+    ward = await wards.get()
     child = await ward.fork(life)
     heard = asyncio.ensure_future(platform.has_shown(set(answers), PATIENCE_S))
     ended = asyncio.ensure_future(child.ended())
@@ -84,6 +85,7 @@ async def died(home: Home, platform: Platform, life: Life, ward: Nursery, answer
     heard.cancel()
     child.signal(signal.SIGTERM)
     status = await ended
+    wards.put_nowait(ward)
     assert status in (-signal.SIGKILL, 0), f"see {home.path}.log"
     return status != 0
 
@@ -101,16 +103,6 @@ async def suffered(home: Home, platform: Platform, life: Life) -> str:
     return steps.met
 
 
-@pytest.fixture
-async def wards() -> AsyncIterator[asyncio.Queue[Nursery]]:
-    """Processes that fork gateways; one that is taken out is free."""
-    free: asyncio.Queue[Nursery] = asyncio.Queue()
-    async with AsyncExitStack() as stack:
-        for _ in range(WARDS):
-            free.put_nowait(await stack.enter_async_context(nursery()))
-        yield free
-
-
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("fault", [Fault.KILL, Fault.TORN])
 async def test_a_death_at_any_step(fault: Fault, every: int, wards: asyncio.Queue[Nursery], tmp_path: Path) -> None:
@@ -122,9 +114,7 @@ async def test_a_death_at_any_step(fault: Fault, every: int, wards: asyncio.Queu
         async with telegram() as platform:
             home = prepared(tmp_path / str(at), platform)
             TOLD.say(platform)
-            ward = await wards.get()
-            met = "some step" if await died(home, platform, Life(str(home.path), fault, at), ward) else ""
-            wards.put_nowait(ward)
+            met = "some step" if await died(home, platform, Life(str(home.path), fault, at), wards) else ""
             report, doubles = await judged(home, platform)
             assert report.reasons.keys() <= {
                 "send_unsure",

@@ -11,13 +11,11 @@ import pytest
 from gateway.home import Home
 from tests.crash import judge
 from tests.crash.faults import Fault
-from tests.crash.nursery import Life, Nursery
+from tests.crash.nursery import WARDS, Life, Nursery
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import answer_to, prepared
-from tests.crash.test_every_step import WARDS, died, enumerate_steps, judged, wards
+from tests.crash.test_every_step import died, enumerate_steps, judged
 from tests.journeys.house import OWNER
-
-__all__ = ["wards"]
 
 TOLD = judge.Told(OWNER, "main", [(1, "note"), (2, ""), (3, ""), (4, "")])
 ANSWERS = {answer_to(number) for number, _ in TOLD.messages}
@@ -62,9 +60,7 @@ async def test_a_death_while_notes_are_saved(
         async with telegram() as platform:
             home = prepared(tmp_path / str(at), platform)
             say_all(platform)
-            ward = await wards.get()
-            met = "some step" if await died(home, platform, Life(str(home.path), fault, at), ward, ANSWERS) else ""
-            wards.put_nowait(ward)
+            met = "some step" if await died(home, platform, Life(str(home.path), fault, at), wards, ANSWERS) else ""
             await judged(home, platform, TOLD)
             twice += check(home)
             return met

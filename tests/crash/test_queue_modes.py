@@ -5,7 +5,6 @@ and nothing is answered twice.
 """
 
 import asyncio
-import signal
 from collections import Counter
 from pathlib import Path
 
@@ -15,16 +14,14 @@ from gateway.home import Home
 from gateway.stores.rows import StoreReport
 from tests.crash import judge
 from tests.crash.faults import Fault
-from tests.crash.nursery import Life, Nursery
+from tests.crash.nursery import WARDS, Life, Nursery
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import prepared, survive
-from tests.crash.test_every_step import WARDS, enumerate_steps, wards
-from tests.fakes.patience import PATIENCE_S
+from tests.crash.test_every_step import died, enumerate_steps
 from tests.journeys.house import OWNER
 
-__all__ = ["wards"]
-
 TOLD = judge.Told(OWNER, "main", [(1, "write"), (2, ""), (3, "")])
+LAST = {"Done with 3."}
 SAID = [f"{number} {orders}".strip() for number, orders in TOLD.messages]
 
 
@@ -66,19 +63,6 @@ def check(home: Home, platform: Platform, report: StoreReport) -> int:
     return sum(sum(line["type"] == "user" for line in turn) > 1 for turn in every)
 
 
-async def died(home: Home, platform: Platform, life: Life, ward: Nursery) -> bool:
-    """Let a gateway live until it dies of its fault, or has answered the last message; say whether it died."""
-    child = await ward.fork(life)
-    heard = asyncio.ensure_future(platform.has_shown({"Done with 3."}, PATIENCE_S))
-    ended = asyncio.ensure_future(child.ended())
-    await asyncio.wait([heard, ended], return_when=asyncio.FIRST_COMPLETED)
-    heard.cancel()
-    child.signal(signal.SIGTERM)
-    status = await ended
-    assert status in (-signal.SIGKILL, 0), f"see {home.path}.log"
-    return status != 0
-
-
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("mode", ["collect", "steer"])
 @pytest.mark.parametrize("fault", [Fault.KILL, pytest.param(Fault.TORN, marks=pytest.mark.nightly)])
@@ -94,9 +78,7 @@ async def test_a_death_while_messages_join(
             home = prepared(tmp_path / str(at), platform)
             with_mode(home, mode)
             TOLD.say(platform)
-            ward = await wards.get()
-            met = "some step" if await died(home, platform, Life(str(home.path), fault, at), ward) else ""
-            wards.put_nowait(ward)
+            met = "some step" if await died(home, platform, Life(str(home.path), fault, at), wards, LAST) else ""
             together += check(home, platform, report := await survive(home, platform))
             before = judge.everything(home, platform, [TOLD], report)
             assert judge.everything(home, platform, [TOLD], await survive(home, platform)) == before

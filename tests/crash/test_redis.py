@@ -12,15 +12,13 @@ import pytest
 from gateway.home import Home
 from tests.crash import judge
 from tests.crash.faults import Fault
-from tests.crash.nursery import Life, Nursery
+from tests.crash.nursery import WARDS, Life, Nursery
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import prepared, survive
-from tests.crash.test_every_step import TOLD, WARDS, died, enumerate_steps, judged, suffered, wards
+from tests.crash.test_every_step import TOLD, died, enumerate_steps, judged, suffered
 from tests.crash.test_lost_state import answered
 from tests.fakes.redis_server import USUAL, RedisServer, running
 from tests.journeys.house import OWNER
-
-__all__ = ["wards"]
 
 AT_ONCE = 3
 
@@ -49,9 +47,7 @@ async def test_a_death_at_any_step(
         async with telegram() as platform:
             home = on_redis(tmp_path / f"death-{every}-{at}", platform, redis)
             TOLD.say(platform)
-            ward = await wards.get()
-            met = "some step" if await died(home, platform, Life(str(home.path), Fault.KILL, at), ward) else ""
-            wards.put_nowait(ward)
+            met = "some step" if await died(home, platform, Life(str(home.path), Fault.KILL, at), wards) else ""
             report, _ = await judged(home, platform)
             assert len(report.unsure) <= bool(met)
             return met

@@ -11,13 +11,11 @@ import pytest
 from gateway.home import Home
 from tests.crash import judge
 from tests.crash.faults import Fault
-from tests.crash.nursery import Life, Nursery
+from tests.crash.nursery import WARDS, Life, Nursery
 from tests.crash.platform import Platform, telegram, without_receipt
 from tests.crash.running import answer_to, prepared, survive, task_of, told_of
-from tests.crash.test_every_step import WARDS, died, enumerate_steps, wards
+from tests.crash.test_every_step import died, enumerate_steps
 from tests.journeys.house import OWNER
-
-__all__ = ["wards"]
 
 TOLD = judge.Told(OWNER, "main", [(1, "spawn")])
 ANSWER, RESULT = answer_to(1), told_of(task_of(1))
@@ -72,10 +70,8 @@ async def test_a_death_while_a_helper_works(
         async with telegram() as platform:
             home = prepared(tmp_path / str(at), platform)
             TOLD.say(platform)
-            ward = await wards.get()
             life = Life(str(home.path), fault, at)
-            met = "some step" if await died(home, platform, life, ward, {ANSWER, RESULT}) else ""
-            wards.put_nowait(ward)
+            met = "some step" if await died(home, platform, life, wards, {ANSWER, RESULT}) else ""
             report = await survive(home, platform)
             judge.check_report(report)
             judge.check_files(home)

@@ -5,29 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.memory import HandlerWorker, SetClock, run_here
-from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OTHER, OWN, SUBAGENT
+from tests.fakes.memory import HandlerWorker, run_here
+from tests.fakes.notes import IndexedNotes
+from tests.workspaces.turns import CRON, GROUP, MAIN, OTHER, OWN, SUBAGENT
 from workspaces.access import Access
-from workspaces.files import Folder
 from workspaces.memory import exact_search
 from workspaces.memory.exact_search import DEADLINE_S, ExactQuery, ExactRefusedError, ExactResult, find_exact
-from workspaces.memory.search import MemoryIndex
-from workspaces.memory.workspace_source import WorkspaceNotes
 
 
-class Home:
+class Home(IndexedNotes):
     """Notes without an index: none is needed."""
 
     def __init__(self, home: Path) -> None:
-        self.notes = home
-        self.clock = SetClock()
-        self.source = WorkspaceNotes(Folder(home))
         self.worker = HandlerWorker(None)
-        self.index = MemoryIndex(AGENT, home / "index", [self.source], self.worker, run_here, self.clock.clock())
-
-    def write(self, path: str, text: str) -> None:
-        (self.notes / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.notes / path).write_text(text)
+        super().__init__(home, self.worker)
 
     async def find(self, text: str, access: Access = MAIN) -> list[str]:
         return [match.citation for match in (await self.index.find_exact(ExactQuery(text), access)).matches]

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
-from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
+from tests.fakes.memory import HandlerWorker, WordsEmbedder
+from tests.fakes.notes import IndexedNotes
+from tests.workspaces.turns import GROUP, MAIN, OWN
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.exam import ExamAnswer, examine, lost
 from workspaces.memory.exam_questions import questions
 from workspaces.memory.search import MemoryIndex
-from workspaces.memory.workspace_source import WorkspaceNotes
-from workspaces.workspace import Workspace
 
 NOTES = """# 2026-03-01
 
@@ -27,16 +26,12 @@ NOTES = """# 2026-03-01
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncIterator[MemoryIndex]:
     """Private notes and a group's, both with facts."""
-    (tmp_path / "workspace").mkdir()
-    workspace, worker = Workspace.open(tmp_path / "workspace", AGENT), HandlerWorker(WordsEmbedder())
-    for path, text in {"memory/2026-03-01.md": NOTES, f"{OWN}/2026-03-01.md": "- The tent costs 312 euros.\n"}.items():
-        file = tmp_path / "workspace" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-    sources = [WorkspaceNotes(workspace.folder)]
-    yield MemoryIndex(AGENT, tmp_path / "index", sources, worker, run_here, SetClock().clock())
+    worker = HandlerWorker(WordsEmbedder())
+    home = IndexedNotes(tmp_path, worker)
+    home.write("memory/2026-03-01.md", NOTES)
+    home.note(f"{OWN}/2026-03-01.md", "The tent costs 312 euros.")
+    yield home.index
     worker.handler.close()
-    workspace.folder.close()
 
 
 def told(answers: list[ExamAnswer]) -> set[tuple[str, str]]:

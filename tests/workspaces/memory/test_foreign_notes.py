@@ -39,8 +39,8 @@ async def told(home: Home, text: str = "Boot", access: Access = MAIN) -> str:
 
 async def test_the_first_search_says_which_languages_are_not_read_and_what_to_do(home: Home) -> None:
     """Once, for the owner alone, whoever searched before; the status says it whenever it is asked."""
-    home.write("memory/2026-03-01.md", NOTES["English"], *[NOTES["German"]] * 3)
-    home.write(f"{OWN}/2026-03-01.md", NOTES["German"])
+    home.note("memory/2026-03-01.md", NOTES["English"], *[NOTES["German"]] * 3)
+    home.note(f"{OWN}/2026-03-01.md", NOTES["German"])
     assert [await told(home, access=each) for each in (GROUP, HEARTBEAT)] == ["", ""]
     first = await told(home)
     assert "mostly German" in first
@@ -55,7 +55,7 @@ async def test_notes_are_read_for_their_languages_again_once_a_tenth_of_them_is_
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A start whose notes were looked at pays nothing; and what is written in another language later is told."""
-    home.write("MEMORY.md", *[NOTES["English"]] * 20)
+    home.note("MEMORY.md", *[NOTES["English"]] * 20)
     assert await told(home) == ""
     looks = Counter[str]()
 
@@ -65,7 +65,7 @@ async def test_notes_are_read_for_their_languages_again_once_a_tenth_of_them_is_
 
     monkeypatch.setattr(search, "_some_of", counted)
     for notes, is_told in (([], False), ([NOTES["German"]], False), ([NOTES["German"]] * 4, True)):
-        home.write("memory/2026-03-01.md", *notes)
+        home.note("memory/2026-03-01.md", *notes)
         home.index._has_looked = False  # as after a restart
         assert ("mostly German" in await told(home)) is is_told
     assert looks.total() == 1
@@ -73,8 +73,8 @@ async def test_notes_are_read_for_their_languages_again_once_a_tenth_of_them_is_
 
 async def test_the_languages_are_read_in_one_piece_of_work(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """While libraries load after a start, each change of threads waits up to five milliseconds."""
-    home.write("memory/2026-03-01.md", NOTES["English"], *[NOTES["German"]] * 3)
-    home.write("memory/2026-03-02.md", NOTES["German"])
+    home.note("memory/2026-03-01.md", NOTES["English"], *[NOTES["German"]] * 3)
+    home.note("memory/2026-03-02.md", NOTES["German"])
     await home.index.search(Query("Boot"), MAIN)
     run, pieces = home.index._run, []
 
@@ -89,8 +89,8 @@ async def test_the_languages_are_read_in_one_piece_of_work(home: Home, monkeypat
 
 async def test_lines_that_stay_here_do_not_count_in_a_search(home: Home) -> None:
     """A model elsewhere may read a search's notice; the owner's status counts them."""
-    home.write("MEMORY.md", NOTES["English"])
-    home.write("memory/2026-03-01.md", *[f"{NOTES['German']} #house"] * 3)
+    home.note("MEMORY.md", NOTES["English"])
+    home.note("memory/2026-03-01.md", *[f"{NOTES['German']} #house"] * 3)
     assert "not in English" not in await told(home, access=structs.replace(MAIN, reader=Locality.HERE))
     assert "mostly German" in await home.index.foreign_notice(structs.replace(MAIN, reader=Locality.HERE))
 
@@ -98,22 +98,22 @@ async def test_lines_that_stay_here_do_not_count_in_a_search(home: Home) -> None
 async def test_a_few_foreign_words_are_no_reason(home: Home) -> None:
     """Nothing is said where nearly all notes are in English."""
     for day in range(1, 20):
-        home.write(f"memory/2026-03-{day:02}.md", NOTES["English"])
-    home.write("memory/2026-03-20.md", NOTES["French"])
+        home.note(f"memory/2026-03-{day:02}.md", NOTES["English"])
+    home.note("memory/2026-03-20.md", NOTES["French"])
     assert await told(home) == ""
 
 
 @pytest.mark.parametrize("query", ["\U00012000\U00012040", "лодка", "船在港口"])
 async def test_a_query_in_letters_that_the_model_does_not_read_says_so(home: Home, query: str) -> None:
     """To everybody: it depends on the query alone."""
-    home.write(f"{OWN}/2026-03-01.md", "the boat is in the harbour")
+    home.note(f"{OWN}/2026-03-01.md", "the boat is in the harbour")
     assert "does not read these letters" in await told(home, query, GROUP)
     assert "does not read" not in await told(home, f"boat {query}", GROUP)
 
 
 async def test_a_query_without_words_says_so(home: Home) -> None:
     """Signs are no words; a number is one."""
-    home.write("MEMORY.md", "the port is 5433")
+    home.note("MEMORY.md", "the port is 5433")
     assert "no words" in await told(home, "\U0001f701?")
     assert await told(home, "5433") == ""
 

@@ -21,7 +21,7 @@ HERE = read_by(MAIN, Locality.HERE)
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
     home = Home(tmp_path, WordsEmbedder())
-    home.write("memory/2026-03-01.md", "the vault was painted green", "the vault opens with 5433 #house", "bought tea")
+    home.note("memory/2026-03-01.md", "the vault was painted green", "the vault opens with 5433 #house", "bought tea")
     yield home
     home.worker.handler.close()
 
@@ -40,7 +40,7 @@ async def test_a_marked_line_is_found_here_and_nowhere_else(home: Home) -> None:
 async def test_scores_and_orders_elsewhere_do_not_depend_on_marked_lines(home: Home) -> None:
     """Neither the rarity of words nor the vectors of neighbours: the same as if they were not there."""
     marked = await home.index.search(Query("vault tea green"), MAIN)
-    home.write("memory/2026-03-01.md", "the vault was painted green", "tea tea tea green #house", "bought tea")
+    home.note("memory/2026-03-01.md", "the vault was painted green", "tea tea tea green #house", "bought tea")
     assert replace(await home.index.search(Query("vault tea green"), MAIN), is_withheld=False) == replace(
         marked, is_withheld=False
     )
@@ -49,21 +49,21 @@ async def test_scores_and_orders_elsewhere_do_not_depend_on_marked_lines(home: H
 async def test_a_line_that_gets_the_mark_is_gone_at_once(home: Home) -> None:
     """Also from an index that has not been brought up to date."""
     assert await home.found("painted green") == ["the vault was painted green"]
-    home.write("memory/2026-03-01.md", "the vault was painted green #house")
+    home.note("memory/2026-03-01.md", "the vault was painted green #house")
     result = await home.index.search(Query("painted green"), MAIN, is_patient=False)
     assert not result.hits
     home.clock.now_s += CHECK_EVERY_S
     assert await home.found("painted green") == []
-    home.write("memory/2026-03-01.md", "the vault was painted green")
+    home.note("memory/2026-03-01.md", "the vault was painted green")
     assert await home.found("painted green") == ["the vault was painted green"]
 
 
 async def test_a_line_that_gets_the_mark_is_gone_from_passages(home: Home) -> None:
     """Another line's hit showed it as what goes on about it."""
     said, goes_on = "14:20 Owner: the vault was painted green", "15:00 Owner: it opens from the left side"
-    home.write("memory/2026-03-01.md", said, goes_on)
+    home.note("memory/2026-03-01.md", said, goes_on)
     assert (await home.index.search(Query("vault painted green"), MAIN)).hits[0].passage == f"{said}\n{goes_on}"
-    home.write("memory/2026-03-01.md", said, f"{goes_on} #house")
+    home.note("memory/2026-03-01.md", said, f"{goes_on} #house")
     result = await home.index.search(Query("vault painted green"), MAIN, is_patient=False)
     assert [hit.passage for hit in result.hits] == [said]
 

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.counted import counted
-from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, WordsEmbedder, run_here
+from tests.fakes.notes import IndexedNotes
 from tests.workspaces.turns import AGENT, CRON, GROUP, GUEST, HEARTBEAT, MAIN, OTHER, OWN, SUBAGENT
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.files import Folder
@@ -30,23 +31,12 @@ from workspaces.run_blocking import P, RunBlocking, T
 from workspaces.starting_files import starting_text
 
 
-class Home:
+class Home(IndexedNotes):
     """An agent's notes and their index."""
 
     def __init__(self, home: Path, embedder: Embedder | None, run: RunBlocking = run_here) -> None:
-        self.notes = home / "workspace"
-        self.notes.mkdir()
         self.worker = HandlerWorker(embedder)
-        self.clock = SetClock()
-        source = WorkspaceNotes(Folder(self.notes))
-        self.index_folder = home / "index"
-        self.index = MemoryIndex(AGENT, self.index_folder, [source], self.worker, run, self.clock.clock())
-
-    def write(self, path: str, *lines: str) -> None:
-        file = self.notes / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"- {line}\n" for line in lines))
-        self.index.touched()
+        super().__init__(home, self.worker, run)
 
     async def found(self, text: str, access: Access = MAIN, max_results: int = 6) -> list[str]:
         return [hit.snippet for hit in (await self.index.search(Query(text, max_results), access)).hits]
@@ -61,7 +51,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 async def test_a_hit_has_its_place_its_day_and_its_parts(home: Home) -> None:
     """A hit names file, lines, day and audience, and every part of its score."""
-    home.write("memory/2026-03-01.md", "bought a red bicycle", "called the bank")
+    home.note("memory/2026-03-01.md", "bought a red bicycle", "called the bank")
     [hit] = (await home.index.search(Query("red bicycle", max_results=1), MAIN)).hits
     assert hit.citation == "memory/2026-03-01.md#L1-L1"
     assert (hit.snippet, hit.date, hit.scope) == ("bought a red bicycle", date(2026, 3, 1), PRIVATE)
@@ -72,8 +62,8 @@ async def test_a_hit_has_its_place_its_day_and_its_parts(home: Home) -> None:
 async def test_the_current_value_of_the_long_term_notes_stays_above_the_one_before(home: Home) -> None:
     """Also where the day's notes hold a copy of each that fits better: the current line is no repetition of that."""
     values = "the door code of the garage is 5517", "the door code of the garage is 6620 since this week"
-    home.write("MEMORY.md", *values)
-    home.write("memory/2026-03-07.md", *(f"18:41 The user said: remember that {each}" for each in values))
+    home.note("MEMORY.md", *values)
+    home.note("memory/2026-03-07.md", *(f"18:41 The user said: remember that {each}" for each in values))
     hits = (await home.index.search(Query("door code garage"), MAIN)).hits
     lines = [hit.start_line for hit in hits if hit.path == "MEMORY.md"]
     assert "6620" in hits[0].snippet
@@ -82,7 +72,7 @@ async def test_the_current_value_of_the_long_term_notes_stays_above_the_one_befo
 
 async def test_a_changed_note_is_found_without_a_call(home: Home) -> None:
     """A search looks for changes itself: at once after `touched`, else once a second."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     assert await home.found("tea") == ["likes tea"]
     (home.notes / "MEMORY.md").write_text("- likes coffee and tea\n")
     home.clock.now_s += CHECK_EVERY_S
@@ -91,7 +81,7 @@ async def test_a_changed_note_is_found_without_a_call(home: Home) -> None:
 
 async def test_a_hot_search_looks_at_no_file(home: Home) -> None:
     """Between two checks a search is one request to the worker and nothing else."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     await home.found("tea")
     home.worker.calls.clear()
     await home.found("tea")
@@ -100,7 +90,7 @@ async def test_a_hot_search_looks_at_no_file(home: Home) -> None:
 
 async def test_files_that_did_not_change_are_no_request(home: Home) -> None:
     """After the pause of a person a search looks at the files, and asks the worker for nothing but the hits."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     os.utime(home.notes / "MEMORY.md", (1, 1))  # it may change no more within a tick of the clock
     await home.found("tea")
     home.worker.calls.clear()
@@ -111,7 +101,7 @@ async def test_files_that_did_not_change_are_no_request(home: Home) -> None:
 
 async def test_files_are_looked_at_once_a_search(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """What changed, and which of them hold lines that stay here, is told by one walk."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     os.utime(home.notes / "MEMORY.md", (1, 1))
     await home.found("tea")
     looked = counted(monkeypatch, "workspaces.memory.workspace_source.is_note")
@@ -123,7 +113,7 @@ async def test_files_are_looked_at_once_a_search(home: Home, monkeypatch: pytest
 @pytest.mark.parametrize("has_searched", [False, True])
 async def test_what_is_found_does_not_depend_on_earlier_searches(home: Home, *, has_searched: bool) -> None:
     """Within a second of a sync no search looks for changes: what a group finds tells nothing of the owner's search."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     if has_searched:
         await home.found("tea")
     await home.index.sync()
@@ -133,10 +123,10 @@ async def test_what_is_found_does_not_depend_on_earlier_searches(home: Home, *, 
 
 async def test_an_index_that_went_is_built_by_the_search_that_notices(home: Home) -> None:
     """Though no file changed since it was brought up to date."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     os.utime(home.notes / "MEMORY.md", (1, 1))
     await home.found("tea")
-    shutil.rmtree(home.index_folder)
+    shutil.rmtree(home.folder)
     home.clock.now_s += CHECK_EVERY_S
     found = await home.index.search(Query("tea"), MAIN)
     assert (len(found.hits), found.mode, found.notice) == (1, "hybrid", "")
@@ -152,7 +142,7 @@ async def test_the_worker_loads_while_files_are_looked_at(tmp_path: Path) -> Non
 
     home = Home(tmp_path, WordsEmbedder(), run)
     awake = home.worker
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     home.worker.is_running = False
     assert await home.found("tea") == ["likes tea"]
     assert looked[0] == 1
@@ -161,9 +151,9 @@ async def test_the_worker_loads_while_files_are_looked_at(tmp_path: Path) -> Non
 
 async def test_each_audience_finds_its_own(home: Home) -> None:
     """Main finds everything; a group or a guest finds its chat's notes; subagents and plain jobs find nothing."""
-    home.write("MEMORY.md", "tea is private")
-    home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
-    home.write(f"{OTHER}/2026-03-01.md", "tea is shared elsewhere")
+    home.note("MEMORY.md", "tea is private")
+    home.note(f"{OWN}/2026-03-01.md", "tea is shared here")
+    home.note(f"{OTHER}/2026-03-01.md", "tea is shared elsewhere")
     everything = {"tea is private", "tea is shared here", "tea is shared elsewhere"}
     assert set(await home.found("tea")) == everything
     assert set(await home.found("tea", HEARTBEAT)) == everything
@@ -175,7 +165,7 @@ async def test_each_audience_finds_its_own(home: Home) -> None:
 
 async def test_nothing_is_asked_for_a_turn_without_memory(home: Home) -> None:
     """No request goes out where no scope may be searched, and the answer has the form of any other."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     await home.found("tea")
     home.worker.calls.clear()
     refused = await home.index.search(Query("tea"), SUBAGENT)
@@ -185,14 +175,14 @@ async def test_nothing_is_asked_for_a_turn_without_memory(home: Home) -> None:
 
 async def test_another_agents_turn_finds_nothing(home: Home) -> None:
     """The owner's own turn with another agent is refused like a stranger's."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     stranger = Access(AgentId("other"), SessionType.MAIN, PRIVATE, "telegram:1", 0, frozenset())
     assert (await home.index.search(Query("tea"), stranger)).hits == ()
 
 
 async def test_a_hit_is_checked_again_when_it_is_returned(home: Home) -> None:
     """A point stored under the wrong audience still stays with those who may read its file."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     document = Document("memory/2026-03-01.md", GROUP.scope, "- secret tea\n", None, "x")
     await home.index.sync()
     for _ in home.worker.handler._index(str(home.index._folder)).building.put(document, "x"):
@@ -203,8 +193,8 @@ async def test_a_hit_is_checked_again_when_it_is_returned(home: Home) -> None:
 
 async def test_a_correction_without_a_word_of_the_question_stands_above_what_it_corrects(home: Home) -> None:
     """The older line's vector leads to it, within one request, for recall too."""
-    home.write("memory/2026-03-01.md", "the technician Rashid comes on Thursday", "the boat is green")
-    home.write("memory/2026-03-02.md", "Rashid called, not Thursday, Monday instead", "Ann called on Thursday")
+    home.note("memory/2026-03-01.md", "the technician Rashid comes on Thursday", "the boat is green")
+    home.note("memory/2026-03-02.md", "Rashid called, not Thursday, Monday instead", "Ann called on Thursday")
     hits = (await home.index.search(Query("when does the technician come?"), MAIN)).hits
     newer, older = "Rashid called, not Thursday, Monday instead", "the technician Rashid comes on Thursday"
     assert [each.snippet for each in hits[:2]] == [newer, older]
@@ -218,7 +208,7 @@ async def test_a_passage_holds_others_words_if_one_of_its_lines_does(home: Home)
     """The hit itself is the owner's; what it goes on with is not."""
     lines = "- 14:20 Owner: the vault was painted green\n- 15:00 Owner: it opens from the left side\n"
     document = Document("memory/2026-03-01.md", PRIVATE, lines, date(2026, 3, 1), "x", others=(2,))
-    home.write("memory/2026-03-01.md")
+    home.note("memory/2026-03-01.md")
     await home.index.sync()
     for _ in home.worker.handler._index(str(home.index._folder)).building.put(document, "x"):
         pass
@@ -229,8 +219,8 @@ async def test_a_passage_holds_others_words_if_one_of_its_lines_does(home: Home)
 async def test_dates_bound_a_search(home: Home) -> None:
     """Only notes of the days asked for are found; undated ones are not."""
     for day in range(1, 9):
-        home.write(f"memory/2026-03-0{day}.md", f"tea on day {day}")
-    home.write("MEMORY.md", "tea always")
+        home.note(f"memory/2026-03-0{day}.md", f"tea on day {day}")
+    home.note("MEMORY.md", "tea always")
     query = Query("tea", since=date(2026, 3, 3), until=date(2026, 3, 5))
     days = {hit.date for hit in (await home.index.search(query, MAIN)).hits}
     assert days == {date(2026, 3, day) for day in (3, 4, 5)}
@@ -238,7 +228,7 @@ async def test_dates_bound_a_search(home: Home) -> None:
 
 async def test_a_threshold_cuts_what_hardly_bears_but_no_identifier(home: Home) -> None:
     """`min_score` is absolute; a passage with an identifier that was asked for passes every threshold."""
-    home.write("MEMORY.md", "likes tea with milk", "the parcel is AB-12345 from the depot in town, says the courier")
+    home.note("MEMORY.md", "likes tea with milk", "the parcel is AB-12345 from the depot in town, says the courier")
     strict = Query("parcel AB-12345 arrived", min_score=0.99)
     assert [hit.start_line for hit in (await home.index.search(strict, MAIN)).hits] == [2]
     assert (await home.index.search(Query("tea ceremony", min_score=0.99), MAIN)).hits == ()
@@ -252,7 +242,7 @@ async def test_an_empty_query_is_refused(home: Home) -> None:
 
 async def test_a_huge_query_is_cut_and_says_so(home: Home) -> None:
     """A megabyte is searched by its beginning."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     result = await home.index.search(Query("tea " * 300_000), MAIN)
     assert [hit.snippet for hit in result.hits] == ["likes tea"]
     assert f"{LONGEST_QUERY:,} characters" in result.notice
@@ -261,13 +251,13 @@ async def test_a_huge_query_is_cut_and_says_so(home: Home) -> None:
 @pytest.mark.parametrize("text", ["?!…", "\0", "\ud800", "🫖", "' OR 1=1 --", "{}[]", "a" * 5000])
 async def test_odd_queries_are_answered(home: Home, text: str) -> None:
     """No text breaks a search."""
-    home.write("MEMORY.md", "likes tea 🫖")
+    home.note("MEMORY.md", "likes tea 🫖")
     assert len((await home.index.search(Query(text), MAIN)).hits) <= 1
 
 
 async def test_long_passages_are_cut(home: Home) -> None:
     """A snippet is at most 700 characters; the citation leads to the rest."""
-    home.write("MEMORY.md", "tea " + "word " * 250)
+    home.note("MEMORY.md", "tea " + "word " * 250)
     [hit, *_] = (await home.index.search(Query("tea"), MAIN)).hits
     assert len(hit.snippet) == LONGEST_SNIPPET
     assert hit.snippet.endswith("…")
@@ -276,7 +266,7 @@ async def test_long_passages_are_cut(home: Home) -> None:
 async def test_without_an_embedder_words_are_found_and_it_is_said(tmp_path: Path) -> None:
     """Keyword search alone answers, with the reason in the result and in the status."""
     home = Home(tmp_path, None)
-    home.write("MEMORY.md", "the order GLYPH-10442 is late", "likes tea")
+    home.note("MEMORY.md", "the order GLYPH-10442 is late", "likes tea")
     result = await home.index.search(Query("GLYPH-10442"), MAIN)
     assert result.hits[0].snippet == "the order GLYPH-10442 is late"
     assert (result.mode, result.hits[0].similarity) == ("keyword", 0.0)
@@ -288,7 +278,7 @@ async def test_without_an_embedder_words_are_found_and_it_is_said(tmp_path: Path
 
 async def test_status_counts_and_names_what_was_skipped(home: Home) -> None:
     """Status tells documents, entries, the model and the notes that cannot be indexed."""
-    home.write("MEMORY.md", "likes tea", "likes bread")
+    home.note("MEMORY.md", "likes tea", "likes bread")
     (home.notes / "memory").mkdir()
     (home.notes / "memory/blob.md").write_bytes(b"\0")
     await home.index.sync()
@@ -300,14 +290,14 @@ async def test_status_counts_and_names_what_was_skipped(home: Home) -> None:
 async def test_a_start_without_changes_needs_no_worker(tmp_path: Path) -> None:
     """A second process knows that the index is up to date, and whose notes it has; any change is indexed."""
     home = Home(tmp_path, WordsEmbedder())
-    home.write("MEMORY.md", "likes tea")
-    home.write("memory/2026-03-01.md", "bought a red bicycle")
+    home.note("MEMORY.md", "likes tea")
+    home.note("memory/2026-03-01.md", "bought a red bicycle")
 
     async def starts(layout: str = "one") -> list[str]:
         """Start another process, let it catch up; return what it asks of the worker."""
         source, home.worker.calls = WorkspaceNotes(Folder(home.notes), lambda: 2**62), []
         clock = home.clock.clock()
-        index = MemoryIndex(AGENT, home.index_folder, [source], home.worker, run_here, clock, layout=layout)
+        index = MemoryIndex(AGENT, home.folder, [source], home.worker, run_here, clock, layout=layout)
         await index.catch_up()
         assert (index.is_warm, index.has_notes_of(PRIVATE)) == (True, True)
         return home.worker.calls
@@ -315,7 +305,7 @@ async def test_a_start_without_changes_needs_no_worker(tmp_path: Path) -> None:
     whole = ["stamps", "put", "put", "commit"]
     assert await starts() == whole
     assert await starts() == []
-    home.write("MEMORY.md", "likes coffee")
+    home.note("MEMORY.md", "likes coffee")
     assert await starts() == ["stamps", "put", "commit"]
     assert await starts() == []
     assert await starts("two") == ["stamps", "commit"]
@@ -325,7 +315,7 @@ async def test_a_start_without_changes_needs_no_worker(tmp_path: Path) -> None:
     assert await starts("two") == ["stamps", "commit"]
     assert await starts("two") == ["stamps", "commit"], "a file that cannot be read is named again after a start"
     home.worker.handler.close()
-    shutil.rmtree(home.index_folder)
+    shutil.rmtree(home.folder)
     assert (await starts("two"))[0] == "stamps"
     home.worker.handler.close()
 
@@ -356,9 +346,9 @@ async def test_a_search_does_not_wait_for_a_sync_that_runs(tmp_path: Path, monke
             return function(*args, **kwargs)
 
     home = Home(tmp_path, WordsEmbedder(), Slow())
-    home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
+    home.note(f"{OWN}/2026-03-01.md", "tea is shared here")
     await home.index.sync()
-    home.write("MEMORY.md", "tea is private")
+    home.note("MEMORY.md", "tea is private")
     is_slow = True
     async with asyncio.TaskGroup() as group:
         group.create_task(home.index.sync())
@@ -377,18 +367,18 @@ async def test_a_deleted_index_comes_back_with_the_same_answers(home: Home, acce
     things = ["tea", "bread", "a red bicycle", "the bank", "a ticket to Oslo", "invoice INV-2207", "green paint"]
     for number, thing in enumerate(things * 8):
         day, chat = 1 + number // 7, "memory" if number % 2 else OWN
-        home.write(f"{chat}/2026-03-{day:02}.md", *(f"{each} for day {number}" for each in (thing, things[day % 7])))
+        home.note(f"{chat}/2026-03-{day:02}.md", *(f"{each} for day {number}" for each in (thing, things[day % 7])))
     before = [(await home.index.search(Query(thing), access)).hits for thing in things]
-    shutil.rmtree(home.index_folder)
+    shutil.rmtree(home.folder)
     home.index.touched()
     assert [(await home.index.search(Query(thing), access)).hits for thing in things] == before
     assert all(before)
-    assert any(home.index_folder.iterdir())
+    assert any(home.folder.iterdir())
 
 
 async def test_a_failed_sync_is_tried_again(home: Home) -> None:
     """After a failure the next search looks again, although nothing was touched since."""
-    home.write("MEMORY.md", "likes tea")
+    home.note("MEMORY.md", "likes tea")
     call = home.worker.call
 
     async def fail(*_: object) -> dict[str, object]:
@@ -402,9 +392,9 @@ async def test_a_failed_sync_is_tried_again(home: Home) -> None:
 
 async def test_while_the_index_is_away_each_audience_finds_its_own_in_the_files(home: Home) -> None:
     """The files know no scope of their own: they are chosen by the turn's, like everything else."""
-    home.write("MEMORY.md", "tea is private")
-    home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
-    home.write(f"{OTHER}/2026-03-01.md", "tea is shared elsewhere")
+    home.note("MEMORY.md", "tea is private")
+    home.note(f"{OWN}/2026-03-01.md", "tea is shared here")
+    home.note(f"{OTHER}/2026-03-01.md", "tea is shared elsewhere")
 
     async def fail(*_: object) -> dict[str, object]:
         raise MemoryUnavailableError("gone")
@@ -419,9 +409,9 @@ async def test_while_the_index_is_away_each_audience_finds_its_own_in_the_files(
 async def test_a_question_is_never_the_answer(home: Home, is_away: bool) -> None:
     """Nor are what was asked word for word, courtesies and headings of the product; the fact is, wherever it stands."""
     asked = "Which port does the staging database use?"
-    home.write("memory/2026-03-01.md", f"Owner (14:05): {asked}", "14:05 Conversation until 14:06")
-    home.write("memory/2026-03-02.md", "Owner (14:05): staging database port", "Owner (14:06): ok port")
-    home.write("memory/2026-02-01.md", "Owner (09:00): the staging database has port 5433")
+    home.note("memory/2026-03-01.md", f"Owner (14:05): {asked}", "14:05 Conversation until 14:06")
+    home.note("memory/2026-03-02.md", "Owner (14:05): staging database port", "Owner (14:06): ok port")
+    home.note("memory/2026-02-01.md", "Owner (09:00): the staging database has port 5433")
     if is_away:
 
         async def fail(*_: object) -> dict[str, object]:
@@ -438,8 +428,8 @@ async def test_a_question_is_never_the_answer(home: Home, is_away: bool) -> None
 async def test_why_a_search_went_without_meaning_is_told_to_the_owner_alone(tmp_path: Path) -> None:
     """A reason names addresses, files and what a provider said: a group reads only that words alone were searched."""
     home = Home(tmp_path, None)
-    home.write("MEMORY.md", "tea is private")
-    home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
+    home.note("MEMORY.md", "tea is private")
+    home.note(f"{OWN}/2026-03-01.md", "tea is shared here")
     mine, theirs = [await home.index.search(Query("tea"), access) for access in (MAIN, GROUP)]
     assert (mine.notice, theirs.notice) == ("found by keywords only: no model in this test", "found by keywords only")
     home.worker.handler.close()
@@ -474,9 +464,9 @@ async def _group_sees(shared: list[str], private: dict[str, list[str]], query: s
     with TemporaryDirectory() as folder:
         home = Home(Path(folder), WordsEmbedder())
         for path, lines in sorted(private.items()):
-            home.write(path, *lines)
+            home.note(path, *lines)
         await home.index.sync()
-        home.write(f"{OWN}/2026-03-01.md", *shared)
+        home.note(f"{OWN}/2026-03-01.md", *shared)
         result = await home.index.search(Query(query, max_results=50), GROUP)
         home.worker.handler.close()
         assert result.notice == ""

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.embedding_stub import EmbeddingStub, refusal
-from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
-from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
-from workspaces.files import Folder
+from tests.fakes.memory import HandlerWorker, WordsEmbedder
+from tests.fakes.notes import IndexedNotes
+from tests.workspaces.turns import GROUP, MAIN, OWN
 from workspaces.memory.index.request_handler import Ordering
 from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.index.settings import Reranking
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex
-from workspaces.memory.workspace_source import WorkspaceNotes
 
 NOTES = "- tea\n- tea with milk in the morning\n- the order AB-12345 of tea\n"
 
@@ -37,12 +36,10 @@ def worker(stub: EmbeddingStub) -> Iterator[HandlerWorker]:
 
 @pytest.fixture
 def index(worker: HandlerWorker, tmp_path: Path) -> MemoryIndex:
+    home = IndexedNotes(tmp_path, worker)
     for path in ("MEMORY.md", f"{OWN}/2026-03-01.md"):
-        file = tmp_path / "workspace" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(NOTES)
-    source = WorkspaceNotes(Folder(tmp_path / "workspace"))
-    return MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, SetClock().clock())
+        home.write(path, NOTES)
+    return home.index
 
 
 async def test_the_provider_orders_what_was_found(stub: EmbeddingStub, index: MemoryIndex) -> None:

@@ -12,12 +12,12 @@ import pytest
 from msgspec import structs
 from qdrant_client import QdrantClient
 
-from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder
+from tests.fakes.notes import IndexedNotes
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
 from workspaces.access import AgentId
-from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
 from workspaces.memory.index.edge import EdgeCollections
 from workspaces.memory.index.engine import EngineAwayError
@@ -27,11 +27,8 @@ from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSES, connect
 from workspaces.memory.index.settings import ONE_NODE, QdrantServer
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryIndex
-from workspaces.memory.search_result import SearchResult
 from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import Frame
-from workspaces.memory.workspace_source import WorkspaceNotes
 
 KEY = "canary-qdrant-key"
 
@@ -60,23 +57,11 @@ class StoreWorker(HandlerWorker):
             raise MemoryUnavailableError(str(exc)) from exc
 
 
-class Home:
+class Home(IndexedNotes):
     """An agent's notes, with an index on the stub, reached through the real worker process."""
 
     def __init__(self, home: Path, worker: WorkerCalls, agent: AgentId = AGENT, clock: SetClock | None = None) -> None:
-        self.notes = home / "agents" / agent / "workspace"
-        self.notes.mkdir(parents=True, exist_ok=True)
-        source = WorkspaceNotes(Folder(self.notes))
-        folder = home / "agents" / agent / "index"
-        self.index = MemoryIndex(agent, folder, [source], worker, run_here, (clock or SetClock()).clock())
-
-    def write(self, path: str, text: str) -> None:
-        (self.notes / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.notes / path).write_text(text)
-        self.index.touched()
-
-    async def search(self, text: str, access: object = MAIN) -> SearchResult:
-        return await self.index.search(Query(text), access)  # type: ignore[arg-type]  # an Access
+        super().__init__(home / "agents" / agent, worker, agent=agent, clock=clock)
 
 
 def _settings(stub: QdrantStub) -> WorkerSettings:

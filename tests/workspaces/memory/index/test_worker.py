@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.memory import TODAY, SetClock, run_here
+from tests.fakes.notes import IndexedNotes
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, MAIN
 from tests.zygote import FORKED
@@ -55,14 +56,11 @@ async def _texts(worker: WorkerClient, folder: Path, text: str) -> list[str]:
 
 async def test_notes_are_found_through_the_process(tmp_path: Path) -> None:
     """The whole way with the shipped model: files, pipe, engine, and back, found by meaning."""
-    notes = tmp_path / "workspace"
-    (notes / "memory").mkdir(parents=True)
-    (notes / "memory/2026-03-01.md").write_text("- 09:10 the vet gave the dog a vaccine\n- 10:00 paid the gas bill\n")
     async with WorkerClient(WorkerSettings()) as worker:
-        source = WorkspaceNotes(Folder(notes))
-        index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, SetClock().clock())
-        await index.sync()
-        result = await index.search(Query("when did our puppy see the doctor?"), MAIN)
+        home = IndexedNotes(tmp_path, worker)
+        home.note("memory/2026-03-01.md", "09:10 the vet gave the dog a vaccine", "10:00 paid the gas bill")
+        await home.index.sync()
+        result = await home.search("when did our puppy see the doctor?")
     assert result.mode == "hybrid"
     assert result.hits[0].citation == "memory/2026-03-01.md#L1-L1"
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.fakes.cohere_stub import SCHEMA_FILE
 from tests.fakes.embedding_stub import EmbeddingStub, refusal
-from tests.fakes.memory import DIMENSION, HandlerWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import DIMENSION, HandlerWorker, WordsEmbedder
+from tests.fakes.notes import IndexedNotes
 from tests.fakes.patience import PATIENCE_S
-from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
-from workspaces.files import Folder
+from tests.workspaces.turns import GROUP, OWN
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.index.embeddings import Embedder, EmbedderUnavailableError
 from workspaces.memory.index.embeddings.choose import choose_embedder
@@ -23,10 +23,6 @@ from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
 from workspaces.memory.index.endpoint import Patience
 from workspaces.memory.index.endpoint_errors import EndpointDownError, EndpointError, EndpointRefusedError
-from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryIndex
-from workspaces.memory.search_result import SearchResult
-from workspaces.memory.workspace_source import WorkspaceNotes
 
 KEY = "canary-key-4711"
 
@@ -219,27 +215,16 @@ def test_a_question_is_not_waited_for(stub: EmbeddingStub, far: HostedEmbedder) 
 # --- in an index
 
 
-class Home:
+class Home(IndexedNotes):
     """An agent's notes, indexed by a local embedder and the stub's."""
 
     def __init__(self, home: Path, embedder: Embedder | None) -> None:
-        self.notes = home / "workspace"
-        self.notes.mkdir(exist_ok=True)
         self.worker = HandlerWorker(embedder)
-        source = WorkspaceNotes(Folder(self.notes))
-        self.index = MemoryIndex(AGENT, home / "index", [source], self.worker, run_here, SetClock().clock())
-
-    def write(self, path: str, text: str) -> None:
-        (self.notes / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.notes / path).write_text(text)
-        self.index.touched()
+        super().__init__(home, self.worker)
 
     def settle(self) -> None:
         for _ in self.worker.handler.settle():
             pass
-
-    async def search(self, text: str, access: object = MAIN) -> SearchResult:
-        return await self.index.search(Query(text), access)  # type: ignore[arg-type]  # an Access
 
 
 async def test_a_note_is_found_at_once_and_by_the_provider_later(
@@ -392,15 +377,12 @@ def test_auto_goes_on_to_the_first_provider(stub: EmbeddingStub, monkeypatch: py
 @pytest.mark.usefixtures("real_start")
 async def test_the_key_reaches_the_worker_by_the_pipe_alone(stub: EmbeddingStub, tmp_path: Path) -> None:
     """Neither the list of processes nor the worker's environment nor its log shows it; the provider gets it."""
-    notes = tmp_path / "workspace"
-    notes.mkdir()
-    (notes / "MEMORY.md").write_text("- likes tea\n")
     worker_settings = WorkerSettings(embedder="hosted", hosted=[settings(stub, may_leave="everything")])
     assert KEY not in repr(worker_settings)
     async with WorkerClient(worker_settings) as worker:
-        source = WorkspaceNotes(Folder(notes))
-        index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, SetClock().clock())
-        assert (await index.search(Query("tea"), MAIN)).mode == "hybrid"
+        home = IndexedNotes(tmp_path, worker)
+        home.note("MEMORY.md", "likes tea")
+        assert (await home.search("tea")).mode == "hybrid"
         assert worker.pid is not None
         assert KEY.encode() not in _shown_of(worker.pid)
     assert f"Bearer {KEY}" in stub.keys
