@@ -152,7 +152,8 @@ class Statement:
         whole = claims_of(about, is_whole=True)
         shares = ((each, len(each.held(asked.things)) / len(asked.things)) for each in whole)
         self._about = [(each, share) for each, share in shares if share >= NEAR]
-        self.denies = any(share >= _DENIED and each.is_never for each, share in self._about)
+        denied = self._about if len(asked.things) > 1 else ()  # a name alone asks nothing that could be denied
+        self.denies = any(share >= _DENIED and each.is_never for each, share in denied)
         self.text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
 
     @cached_property

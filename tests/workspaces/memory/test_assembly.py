@@ -69,6 +69,21 @@ def test_what_one_hit_denies_stands_beside_it() -> None:
     assert [each.mark.split()[0] for each in found[:2]] == ["contradicts", "contradicts"]
 
 
+@pytest.mark.parametrize(
+    ("question", "order", "other"),
+    [
+        ("what did the chief say about AE2", "never start AE2 cold, the chief said it twice", "The chief paints AE2"),
+        ("Nacho", "acuérdate de que Nacho ronca, nunca compartir habitación con él", "cumple de Nacho, 13 septiembre"),
+        ("entrevistas disco", "nunca decir en entrevistas lo del disco", "el disco sale antes de las entrevistas"),
+        ("Ann", "Ann has never been late", "Ann sings alto"),
+    ],
+)
+def test_an_order_never_to_do_something_contradicts_nothing(question: str, order: str, other: str) -> None:
+    """Nor does a denial for the question of a bare name, which leaves open what is denied."""
+    found = assembled([hit(order, OLD), hit(other, NEW)], question, TODAY)
+    assert [each.mark for each in found] == ["", ""]
+
+
 def test_a_sentence_that_doubts_besides_still_affirms() -> None:
     """It stands beside the denial; an agent's advice, which shares more words with the question, does not."""
     never = hit("I've never taken a writing course or online classes.", NEW, 1)

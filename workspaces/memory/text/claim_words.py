@@ -99,6 +99,12 @@ NEVER = lazy_pattern(
     r"|никогда|ніколи)\b"
     r"|从来没|从未|一度も"
 )
+FORBIDS = lazy_pattern(
+    r"(?:(?:\A|[.,;:!?—–-] ?)(?:please )?|\b(?:must|should|may|shall) )never (?!\w+ed\b|(?:ever|been|had|seen|gone|done"
+    r"|was|were|went|did|got|met|heard|knew|known|saw|thought|said|told|ate|eaten|read|made|took|taken|came|again)\b)"
+    r"|\b(?:nunca|jamás) (?:\w{1,20} )?\w{1,20}[aei]r(?:l[aeo]s?)?\b|\bjamais \w{1,20}[ei]r\b"
+)
+"""An order never to do something, "never start it cold": it denies nothing that happened. For text in lower case."""
 _EMPTY_WORDS = """
 never ever longer any want make need help get trying try can keep sure project know example thing start work look good
 give like new now also really well currently recently actually still best way go going wondering wonder

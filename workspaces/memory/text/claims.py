@@ -19,6 +19,7 @@ from workspaces.memory.text.claim_words import (
     DENIES,
     EMPTY,
     ENDED,
+    FORBIDS,
     HAPPENED,
     MOVED,
     NEVER,
@@ -147,8 +148,8 @@ class Claim:
 
     @cached_property
     def is_never(self) -> bool:
-        """Whether it denies for all times: "I have never …"."""
-        return self._has(NEVER)
+        """Whether it denies for all times, "I have never …", and is no order never to do something."""
+        return self._has(NEVER) and not self._has(FORBIDS)
 
     @cached_property
     def is_state(self) -> bool:
