@@ -46,9 +46,9 @@ _COURTESY = (
     r"|(?:can|could|would|will) you\b[\s,]*"
     r"|(?:i want you to|i(?:['’]d| would) like you to)\s+)*"
 )
-_VERB = r"remember|memori[sz]e|(?:keep|bear) in mind|(?:do not|don['’]?t|never) forget|write down|jot down"
+_VERB = r"remember|memori[sz]e|(?:keep|bear) in mind|(?:do not|don['’]?t|never) (?:let me )?forget|write down|jot down"
 _LOOSE_VERB = (
-    r"note(?: down)?|(?:make|take) (?:a )?note(?: of)?|save|store|record"
+    r"note(?: down| to self)?|(?:make|take) (?:a )?note(?: of)?|save|store|record"
     r"|(?:add|put|save|store|record|write)(?: (?:this|that|it))?(?: down)? (?:to|in|into) (?:my |your |the )?"
     r"(?:memory|notes?)"
 )
@@ -59,8 +59,8 @@ _LINKED_ORDER = lazy_pattern(rf"{_COURTESY}(?P<verb>{_VERB}|{_LOOSE_VERB}){_LINK
 _BARE_ORDER = lazy_pattern(rf"{_COURTESY}(?P<verb>{_VERB})\s+(?!{_RECALL})", re.IGNORECASE)
 """An order right before the fact; "remember when we met" is not one."""
 _AFTERTHOUGHT = lazy_pattern(
-    r"(?:(?<!\s)\s++|(?<![\s,;–—-]))[,;–—-]++\s*+(?:please\s++)?(?:remember|note|don['’]?t forget) (?:this|that|it)"
-    r"[\s.!]*+$",
+    r"(?:(?<!\s)\s++|(?<![\s,;–—-]))[,;–—-]++\s*+(?:please\s++)?(?:(?:remember|note|don['’]?t forget) (?:this|that|it)"
+    r"|don['’]?t let me forget(?: (?:this|that|it))?)[\s.!]*+$",
     re.IGNORECASE,
 )
 """Begins where a run of spaces or dashes begins: tried from within each run it would be quadratic."""
@@ -69,7 +69,9 @@ _POINTS_BACK = lazy_pattern(r"(?:it|its|they|their|he|his|she|her|this|that|thes
 _CLOSING = lazy_pattern(
     r"(?:(?:thanks|thank you|thx|ty|ta|cheers|please|ok|okay|great|cool|perfect|got it|never mind|danke|vielen dank"
     r"|merci|gracias|muchas gracias|grazie|obrigad[oa]|dank je(?: wel)?|bedankt|dzięk(?:i|uję)|mulțumesc|спасибо"
-    r"|дякую|谢谢|ありがとう)(?: a lot| so much| very much| schön| dir| beaucoup| mille)?[\s,.!]*)+",
+    r"|дякую|谢谢|ありがとう)(?: a lot| so much| very much| schön| dir| beaucoup| mille)?[\s,.!]*)+"
+    r"|(?:thanks|thank you|thx|ty|cheers|danke|merci|gracias|grazie|obrigad[oa]|bedankt|dzięk(?:i|uję)|mulțumesc"
+    r"|спасибо|дякую)[\s,]+\w+[\s.!]*",
     re.IGNORECASE,
 )
 _GREETING = lazy_pattern(

@@ -55,7 +55,7 @@ _SAID_ENGLISH = (
     r"(?: (?:about|of|on|regarding))?"
 )
 _ABOUT = lazy_pattern(
-    r"(?:(?:the )?(?:notes?|things?|stuff|bit) (?:about|on|with)|everything (?:about|on)|lo del?"
+    r"(?:(?:the )?(?:notes?|things?|stuff|bit) (?:about|on|with)|everything (?:about|on)|lo de(?:l| que)?"
     r"|(?:la )?nota (?:de|sobre)|(?:das|die sache|die notiz) (?:mit|über|zu[mr]?)|l['’]histoire d[eu]"
     r"|(?:la )?note sur|a nota sobre|isso d[eoa]|la (?:cosa|storia) d[ei]l?)\s+",
     re.IGNORECASE,

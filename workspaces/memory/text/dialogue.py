@@ -224,6 +224,7 @@ _SENTENCE = lazy_pattern(r"[^.!?…。！？؟\n]*[.!?…。！？؟]*")
 """Runs to the next end mark: each character is read once."""
 _QUESTION_MARKS = ("?", "？", "؟")
 _STATEMENT_MARKS = (".", "!", "…", "。", "！")
+_BROKEN_OFF = ("...", "…")
 _REQUEST = lazy_pattern(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please)[\s,]+){0,3}(?:(?:can|could|would|will) you|kannst du|könntest du"
     r"|peux-tu|pourriez|puedes|podrías|puoi|potresti|você pode|можешь|не мог)\b"
@@ -237,11 +238,11 @@ _COURTESIES = frozenset(
     fine lol haha hahaha hi hello hey hiya yo morning evening afternoon night gn gm bye goodbye see later soon there
     again so much very a lot got it alright right done well wow oh ah hm hmm please sorry np problem welcome how are
     is going doing today all everyone love glad that the for to too and me my i am im its was really talk tomorrow
-    sleep dear omg ugh ta tysm ty cya goodnight nvm nevermind brb ttyl idk dunno jk mate true exactly indeed
+    sleep dear omg ugh ta tysm ty cya goodnight nvm nevermind brb ttyl idk dunno jk mate pal dude true exactly indeed
     interesting maybe whatever totally absolutely lovely amazing brilliant appreciated yay meh hm aw aww oh ouch
     phew argh uff uf puh ay oops wow anyway lmao rofl yo nah ja nein danke vielen dank bitte hallo gute guten morgen
     abend tag nacht tschüss gut super alles klar bis dann oui non merci beaucoup bonjour salut bonsoir bonne nuit
-    soirée journée sí si gracias hola buenos días buenas tardes noches vale adiós hasta mañana luego pronto muchas
+    soirée journée sí si gracias guapa hola buenos días buenas tardes noches vale adiós hasta mañana luego pronto muchas
     beso besos grazie ciao buongiorno buonasera buonanotte buona notte obrigado obrigada olá bom dia boa noite até
     amanhã tchau beijos à demain bientôt bisous dopo domani presto später спасибо привет да нет ок доброе утро
     хорошо пока""".split()  # noqa: SIM905 # reads as text
@@ -296,8 +297,8 @@ def is_question(sentence: str) -> bool:
         return False
     if sentence.endswith(_QUESTION_MARKS):
         return not any(map(_states, _CLAUSE.split(sentence)[:-1]))
-    if sentence.endswith(_STATEMENT_MARKS):  # "Which is why we moved." is not a question
-        return False
+    if sentence.endswith(_STATEMENT_MARKS) and not sentence.endswith(_BROKEN_OFF):
+        return False  # "Which is why we moved." is not a question
     if asking().match(sentence) or LOOK_UP.fullmatch(sentence):
         return True
     return bool(CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())

@@ -37,6 +37,9 @@ from gateway.agent.models.offline_intents import Intent, content_words, is_state
         ("(quoting Ann)\n> the gate code is 99\n\nremember this", "the gate code is 99"),
         ("@our_bot remember that the demo is at ten", "the demo is at ten"),
         ("OK, remember that v2.1 needs 3.5 GB", "v2.1 needs 3.5 GB"),
+        ("note to self: the sample cock leaks", "the sample cock leaks"),
+        ("don't let me forget that the tide is at six", "the tide is at six"),
+        ("wifes birthday is on 19 september, dont let me forget", "wifes birthday is on 19 september"),
     ],
 )  # fmt: skip
 def test_an_order_to_remember_gives_what_to_note(said: str, note: str) -> None:
@@ -85,7 +88,10 @@ def test_a_greeting_searches_nothing(said: str) -> None:
     assert read_intent([said]) == Intent(wants_help=True)
 
 
-@pytest.mark.parametrize("said", ["Thanks!", "ok, thank you so much", "great", "gracias", "Danke schön!", "ta"])
+@pytest.mark.parametrize(
+    "said",
+    ["Thanks!", "ok, thank you so much", "great", "gracias", "Danke schön!", "ta", "thanks pal", "gracias, Iker!"],
+)
 def test_thanks_search_nothing(said: str) -> None:
     """Thanks are no question."""
     assert read_intent([said]) == Intent(is_thanks=True)

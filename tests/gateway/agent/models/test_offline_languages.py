@@ -80,11 +80,23 @@ def test_other_sentences_order_nothing(said: str) -> None:
         ("forget the note about the gate", "the gate"),
         ("vergiss das mit dem Boot", "dem Boot"),
         ("olvida que quiero dejar las noches", "quiero dejar las noches"),
+        ("olvida lo de que Nacho ronca, era broma", "Nacho ronca"),
+        ("olvídate de la contraseña del wifi", "la contraseña del wifi"),
     ],
 )
 def test_a_remark_is_no_part_of_what_is_to_be_forgotten(said: str, topic: str) -> None:
     """`/forget` looks for every word that it is given."""
     assert topic_to_forget(said) == topic
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["acuérdate de que Nacho ronca", "apúntame que Nacho ronca", "anótalo: Nacho ronca", "denk dran, dass Nacho ronca"],
+)
+def test_an_order_in_everyday_words_is_one(said: str) -> None:
+    """With the pronoun at the verb, as people say it."""
+    assert ordered_note(said).endswith("Nacho ronca")
+    assert not ordered_note(said).startswith("que")
 
 
 @pytest.mark.parametrize("said", ["vergiss nicht die Milch", "don't forget milk", "vergeet niet de melk", "forget it"])
