@@ -133,12 +133,13 @@ class Finder:
             return found[: asked.limit]
         has_days = bool(question_of(asked.text, asked.today).dates)
         for query in () if has_days else self._translation.queries(asked.text, asked.scopes):
-            others = self._best(structs.replace(asked, text=query.text))
+            others = [each for each in self._best(structs.replace(asked, text=query.text)) if _tells(each, asked.text)]
             found = with_translated(found, others, query, asked.text, asked.min_score or 0.0)
         if asked_kind(asked.text) is AnswerKind.NAME:
             return found[: asked.limit]
         if other := renamed(asked.text, [read_line(each.entry.text).text for each in found[:DECLARING]]):
-            found = answer_first(in_turn(self._best(structs.replace(asked, text=other)), found), asked.text)
+            others = [each for each in self._best(structs.replace(asked, text=other)) if _tells(each, asked.text)]
+            found = answer_first(in_turn(others, found), asked.text)
         return found[: asked.limit]
 
     def _best(self, asked: SearchRequest) -> list[MatchingEntry]:
@@ -152,7 +153,7 @@ class Finder:
         matched = self._matched_shares(request.bm25, pool)
         is_lookup = len(request.bm25.indices) == 1 and len(asked.text.split()) <= LOOKUP_WORDS
         told = _Telling(self._engine, pool, matched, request.dense is not None, asked, is_lookup).found(within)
-        evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text, each.kind))
+        evidence = without_near_duplicates(each for each in told if _tells(each, asked.text))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
         if asked.blend:
             return found
@@ -262,6 +263,11 @@ class Finder:
             return [frozenset()] * len(ids)
         entries = _all_entries(self._engine, ids)
         return [identifiers_in_text(question, entries[id_].text) for id_ in ids]
+
+
+def _tells(found: MatchingEntry, query: str) -> bool:
+    """Tell whether *found* may answer *query*, and is not that message itself."""
+    return is_evidence(found.entry.text, query, found.kind)
 
 
 class _Telling(Struct, frozen=True, eq=False):

@@ -232,6 +232,14 @@ def test_an_english_line_with_foreign_words_is_no_answer_in_their_language(tmp_p
     assert "we saw" not in found(tmp_path, note, "where is the key of the cellar", LocalEmbedder())[0]
 
 
+def test_a_message_put_into_another_language_does_not_find_itself(tmp_path: Path) -> None:
+    """It may be in the index already when it is searched for."""
+    said = "llave cellar genial"
+    note = f"{HOUSE}- 15:00 Owner: {said}\n"
+    assert not any(said in hit for hit in found(tmp_path / "same", note, said, LocalEmbedder()))
+    assert said in found(tmp_path / "other", note, "cellar genial", LocalEmbedder())[0]
+
+
 def test_another_language_has_to_fit_as_well_as_is_wished(tmp_path: Path) -> None:
     """With a least score, a line found by its own words needs it too."""
     asked, embedder = "what does the water meter in the garage say", LocalEmbedder()
