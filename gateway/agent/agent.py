@@ -1,6 +1,7 @@
 """An agent: a persona with its workspace, its memory and its model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from types import MappingProxyType
 
@@ -43,6 +44,19 @@ class Agent(Struct, frozen=True):
         return structs.replace(
             self, model=wrap(self.model), others={name: wrap(each) for name, each in self.others.items()}
         )
+
+    @contextmanager
+    def changing(
+        self, turn: str, origin: Origin, has_read_others: Callable[[], bool] = lambda: False
+    ) -> Iterator[RunBlocking]:
+        """Yield a runner for the workspace, whose changes while the block runs are one commit of the history.
+
+        *has_read_others*: as `HistoryWriter.noting`.
+        """
+        try:
+            yield self.history_writer.noting(self.run, turn, origin, has_read_others)
+        finally:
+            self.history_writer.ended(turn)
 
     async def toolbox(
         self,

@@ -218,12 +218,9 @@ class TurnApprovalSink(Struct, frozen=True):
 
 async def _apply(home: Agent, proposal: Proposal, number: int) -> None:
     """Change the file, and record it in the history as requested by the turn and approved by the owner."""
-    asked = Origin(proposal.session, proposal.message, proposal.turn, OWNER, proposal.mark, chat=proposal.chat)
-    origin, turn = asked, f"change-{number}"
-    try:
-        await home.history_writer.noting(home.run, turn, origin)(_make, home.workspace, proposal, number)
-    finally:
-        home.history_writer.ended(turn)
+    origin = Origin(proposal.session, proposal.message, proposal.turn, OWNER, proposal.mark, chat=proposal.chat)
+    with home.changing(f"change-{number}", origin) as run:
+        await run(_make, home.workspace, proposal, number)
     await home.history_writer.record([PurePosixPath(proposal.path)], origin)
 
 

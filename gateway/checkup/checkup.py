@@ -120,13 +120,9 @@ async def accept(
     """
     stamp = f"{now or ''}\0{' '.join(marks)}"
     origin = Origin(OWNERS_COMMANDS, mark=blake2b(stamp.encode(), digest_size=6).hexdigest())
-    writer, turn = checked.agent.history_writer, f"checkup-{origin.mark}"
-    try:
-        run = writer.noting(checked.agent.run, turn, origin)
+    with checked.agent.changing(f"checkup-{origin.mark}", origin) as run:
         accepted = await accept_in(checked, access, run, origin, marks, words)
-    finally:
-        writer.ended(turn)
-    await writer.record(list({PurePosixPath(each.path) for each in accepted.done}), origin)
+    await checked.agent.history_writer.record(list({PurePosixPath(each.path) for each in accepted.done}), origin)
     return accepted
 
 
@@ -176,13 +172,11 @@ async def _take_back(agent: Agent, access: Access, proposal: CheckupProposal) ->
     if writing.is_undone:
         return
     origin = Origin(OWNERS_COMMANDS, undoes=writing.mark)
-    turn = f"checkup-undo-{writing.mark}"
     try:
-        await writer.noting(agent.run, turn, origin)(undo_files, agent.workspace, access, writing.files)
+        with agent.changing(f"checkup-undo-{writing.mark}", origin) as run:
+            await run(undo_files, agent.workspace, access, writing.files)
     except EditError as exc:
         raise CheckupError(str(exc)) from exc
-    finally:
-        writer.ended(turn)
     await writer.record([file.path for file in writing.files], origin)
 
 

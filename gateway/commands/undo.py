@@ -47,13 +47,9 @@ async def _undo(call: CommandCall) -> str:
     writing = await writing_of(call, _mark(call.arguments), verb="undo")
     if writing.is_undone:
         return "That was already undone."
-    turn = f"{call.turn_id}-undo"
     origin = structs.replace(call.origin, mark=None, undoes=writing.mark)
-    try:
-        run = call.agent.history_writer.noting(call.agent.run, turn, origin)
+    with call.agent.changing(f"{call.turn_id}-undo", origin) as run:
         await run(undo_files, call.agent.workspace, call.access, writing.files)
-    finally:
-        call.agent.history_writer.ended(turn)
     await _keep_from_summary(call, writing)
     return "\n".join(await call.agent.run(_undo_lines, writing.files))
 

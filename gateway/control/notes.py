@@ -104,17 +104,16 @@ class NoteEditor(Struct, frozen=True):
         self, path: PurePosixPath, change: Callable[[Workspace, Access], NotesAnswer], gone: tuple[NotePassage, ...]
     ) -> NotesAnswer:
         """Make a change as the owner's, so that the history, search and later summaries know of it."""
-        writer, turn, origin = self.agent.history_writer, f"page-{uuid4().hex}", Origin(OWNERS_PAGE)
+        turn, origin = f"page-{uuid4().hex}", Origin(OWNERS_PAGE)
         access = self.access if scope_of(path) == PRIVATE else self.others_access
         try:
-            answer = await writer.noting(self.agent.run, turn, origin)(change, self.agent.workspace, access)
+            with self.agent.changing(turn, origin) as run:
+                answer = await run(change, self.agent.workspace, access)
         except ValueError as exc:
             raise EditError("the new text is empty; forget the note instead") from exc
-        finally:
-            writer.ended(turn)
         if answer.difference:
             return answer
-        await writer.record([path], origin)
+        await self.agent.history_writer.record([path], origin)
         if gone:
             texts = (without_time(note.text.split("\n")[0]) for note in gone)
             await self.conversation.append(TurnId(turn), ForgottenEntry(tuple(texts)))

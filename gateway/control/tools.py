@@ -19,6 +19,7 @@ from gateway.control.chat import ChatOperator
 from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
 from workspaces.access import AgentId, Locality, read_by
 from workspaces.history import Origin
+from workspaces.run_blocking import RunBlocking
 
 PROGRAM = Origin("another program", None, "another-program")
 """Origin of its notes in the history."""
@@ -38,18 +39,16 @@ class ToolOperator(Struct, frozen=True):
     async def answer(self, order: ToolOrder) -> ToolAnswer:
         """Execute *order*; a failed call gives the reason in its answer."""
         agent = self.agents.named(order.agent)
-        toolbox = self._toolbox(agent, await self.owner_chat(agent.id) or self.conversation.address(agent.id))
-        if order.act == "list":
-            return ToolAnswer(tools=tuple(_offered_tools(toolbox)))
-        try:
+        owner = await self.owner_chat(agent.id) or self.conversation.address(agent.id)
+        with agent.changing(PROGRAM.turn or "", PROGRAM, lambda: True) as run:
+            toolbox = self._toolbox(agent, run, owner)
+            if order.act == "list":
+                return ToolAnswer(tools=tuple(_offered_tools(toolbox)))
             result = await toolbox.call(ToolCall("1", order.name, order.arguments))
-        finally:
-            agent.history_writer.ended(PROGRAM.turn or "")
         return ToolAnswer(text=result.text, is_error=result.is_error)
 
-    def _toolbox(self, agent: Agent, owner: Address) -> Toolbox:
+    def _toolbox(self, agent: Agent, run: RunBlocking, owner: Address) -> Toolbox:
         access = read_by(terminal_access(agent.id), Locality.ELSEWHERE)  # the program may pass it on to any model
-        run = agent.history_writer.noting(agent.run, PROGRAM.turn or "", PROGRAM, lambda: True)
         anybodys = UserEntry("", self.clock(), "", "", from_outside=True)  # its model may have read anything
         guard = WriteGuard(access, [anybodys], self.changes.approval_sink(agent.id, PROGRAM, owner))
         tools = memory_tools(agent.memory, agent.workspace, access, run)

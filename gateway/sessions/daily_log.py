@@ -77,7 +77,7 @@ class DailyLog:
         return format_note(f"{conversation_heading(said[-1].at)}{lines}", said[0].at) if lines else ""
 
     async def _finish(self, session: Session, entry: LogEntry) -> list[PurePosixPath]:
-        async with noting(session) as run:
+        with noting(session) as run:
             for section in entry.sections:
                 await run(_add, session.agent.workspace, session.access, section)
         await session.transcript.append(LOG, LoggedEntry())

@@ -147,7 +147,7 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
             raise ToolError(NOTHING_SAID)
         if _repeats(text, PROMPT):
             raise ToolError("that repeats what I ask of you; note what was said, or answer exactly NO_REPLY")
-        async with noting(session, has_read_others=has_read_others) as run:
+        with noting(session, has_read_others=has_read_others) as run:
             try:
                 receipt = await run(_write, session, tagged(text) if is_house else text, clock())
             except ValueError as exc:

@@ -38,7 +38,7 @@ async def end_first_run(session: Session, why: Ending | Pause) -> Sequence[PureP
     workspace, access = session.agent.workspace, session.access
     if led is None or await session.agent.run(_present, workspace, access) is None:
         return ()
-    async with noting(session) as run:
+    with noting(session) as run:
         if await run(_remove_if_done, workspace, access, led):
             log.info("the first conversation is over", agent=session.agent.id)
     return ()

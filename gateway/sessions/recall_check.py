@@ -144,7 +144,7 @@ async def _note(session: Session, lost: Sequence[StatedFact]) -> list[NoteReceip
     """Write the sentences of the *lost* facts into the notes of their day, word for word; each once."""
     sentences_of = {each.fact.sentence: each.said for each in lost}
     receipts = []
-    async with noting(session) as run:
+    with noting(session) as run:
         for sentence, said in sentences_of.items():
             text = f"{said.who}: {tagged(sentence) if said.is_house else sentence}"
             receipts.append(await run(append_note, session.agent.workspace, session.access, text, said.at))

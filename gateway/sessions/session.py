@@ -1,7 +1,6 @@
 """A session between two turns, and why it pauses or ends."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager
 
 from msgspec import Struct
 
@@ -26,15 +25,10 @@ class Session(Struct, frozen=True):
         return read_by(session_access(self.key), Locality.HERE, is_house=self.transcript.records.has_house)
 
 
-@asynccontextmanager
-async def noting(session: Session, *, has_read_others: bool = False) -> AsyncIterator[RunBlocking]:
-    """Yield a runner for the session's workspace; changes made while the block runs are one commit of its history.
+def noting(session: Session, *, has_read_others: bool = False) -> AbstractContextManager[RunBlocking]:
+    """Return a block with a runner for the session's workspace, whose changes are one commit of the history.
 
     *has_read_others*: the text was written by somebody, such as a model, who had read others' words.
     """
     others = has_read_others or not rights(session.access).private
-    history_writer, turn = session.agent.history_writer, f"between turns of {session.key}"
-    try:
-        yield history_writer.noting(session.agent.run, turn, Origin(str(session.key)), lambda: others)
-    finally:
-        history_writer.ended(turn)
+    return session.agent.changing(f"between turns of {session.key}", Origin(str(session.key)), lambda: others)

@@ -59,7 +59,7 @@ class SessionNote:
             return [known]
         outside = [each for each in said if not each.is_house]
         name = f"{day}-{await slug_of(session.agent.model, outside, said[-1].at)}"
-        async with noting(session) as run:
+        with noting(session) as run:
             return [await run(_write, workspace, access, folder / name, text)]
 
 
