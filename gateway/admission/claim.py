@@ -5,14 +5,12 @@ Only digests of codes are stored. Nobody else gets an answer.
 
 import asyncio
 import hmac
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 
 import structlog
 from msgspec import Struct
-from pydantic import AwareDatetime
 
 from adapters.channel import InboundMessage
 from gateway.admission.pairing import CODE_LENGTH, describe_visitor, format_code, new_code, parse_code
@@ -20,7 +18,7 @@ from gateway.admission.rate_limits import Rates
 from gateway.errors import ConfigError, StrandlineError
 from gateway.stores.admission import Visitor
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import Moment, remember, remembered
 from gateway.stores.rows import OutboxRow, Outgoing
 
 log = structlog.get_logger()
@@ -81,7 +79,7 @@ class Claims:
             raise StrandlineError(f"{account[0]}.{account[1]} has an owner, or is not in the configuration")
         code, until = new_code(), self._now() + CODE_FOR
         async with self._one_by_one:
-            codes = {**await self._codes(account), _digest(code): until.isoformat()}
+            codes = {**await self._codes(account), _digest(code): until}
             await self._keep(account, dict([*codes.items()][-CODES:]))
         return ClaimCode(account, format_code(code), until)
 
@@ -127,14 +125,14 @@ class Claims:
         if row := await self._store.notify(key, Outgoing(address, said)):
             self._wake([row])
 
-    async def _codes(self, account: AccountKey) -> Mapping[str, str]:
+    async def _codes(self, account: AccountKey) -> Mapping[str, datetime]:
         """Return the digests of valid codes, with the time until which each is."""
-        known = await remembered(self._store, _key(account), dict[str, AwareDatetime]) or {}
+        known = await remembered(self._store, _key(account), dict[str, Moment]) or {}
         now = self._now()
-        return {digest: until.isoformat() for digest, until in known.items() if until > now}
+        return {digest: until for digest, until in known.items() if until > now}
 
-    async def _keep(self, account: AccountKey, codes: Mapping[str, str]) -> None:
-        await self._store.put(_key(account), json.dumps(dict(codes)))
+    async def _keep(self, account: AccountKey, codes: Mapping[str, datetime]) -> None:
+        await remember(self._store, _key(account), codes)
 
 
 def _code_in(text: str) -> str:

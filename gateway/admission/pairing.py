@@ -1,7 +1,6 @@
 """Pairing: a stranger gets a code, and the owner decides whether its holder is admitted."""
 
 import asyncio
-import json
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
@@ -12,7 +11,7 @@ from gateway.errors import PairingError
 from gateway.runtime.escape import visible
 from gateway.stores.admission import Guest, PairingRequest, Pairings, Visitor
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import remember, remembered
 from gateway.stores.rows import OutboxRow, Outgoing
 from workspaces.lazy_pattern import lazy_pattern
 
@@ -154,7 +153,7 @@ class Pairing:
             chats = await self._chats(visitor)
             chats.pop(visitor.id, None)
             kept = [*chats.items(), (visitor.id, address.chat)][-CHATS_KNOWN:]
-            await self._store.put(_chats_key(visitor), json.dumps(dict(kept)))
+            await remember(self._store, _chats_key(visitor), dict(kept))
 
     async def _chats(self, visitor: Visitor) -> dict[str, str]:
         return await remembered(self._store, _chats_key(visitor), dict[str, str]) or {}

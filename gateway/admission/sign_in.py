@@ -11,11 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from pydantic import AwareDatetime, TypeAdapter
-
 from gateway.errors import StrandlineError
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import Moment, remember, remembered
 
 STORED_AS = "web:sign_in"
 CODE_FOR = timedelta(minutes=10)
@@ -39,8 +37,8 @@ class TooManyTriesError(StrandlineError):
 @dataclass(frozen=True, slots=True)
 class SignedIn:
     digest: str
-    since: AwareDatetime
-    until: AwareDatetime
+    since: Moment
+    until: Moment
 
     @property
     def id(self) -> str:
@@ -51,7 +49,7 @@ class SignedIn:
 @dataclass(frozen=True, slots=True)
 class _IssuedCode:
     digest: str
-    until: AwareDatetime
+    until: Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ class SignIns:
         return (await remembered(self._store, STORED_AS, _StoredCodes) or _StoredCodes()).at(self._now())
 
     async def _keep(self, kept: _StoredCodes) -> None:
-        await self._store.put(STORED_AS, TypeAdapter(_StoredCodes).dump_json(kept).decode())
+        await remember(self._store, STORED_AS, kept)
 
 
 def csrf_token(secret: str) -> str:

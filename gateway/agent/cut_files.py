@@ -1,6 +1,5 @@
 """Notices to the owner of workspace files that are too long to be shown whole in an agent's prompt."""
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -9,7 +8,7 @@ from msgspec import Struct
 from gateway.agent.file_trouble import Tell
 from gateway.errors import StoreError
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import remember, remembered
 from workspaces.access import AgentId
 from workspaces.bootstrap import ShownExtent
 
@@ -18,7 +17,7 @@ MEND = "shorten it, or raise file_chars and total_chars under [memory] in the co
 Look = Callable[[], Awaitable[Sequence[ShownExtent]]]
 
 
-class FileNotice(Struct, frozen=True):
+class FileNotice(Struct, frozen=True, array_like=True):
     """The last notice to the owner about a file; lengths in characters."""
 
     length: int
@@ -85,8 +84,7 @@ class CutFiles:
 
     async def _told(self, files: Sequence[ShownExtent]) -> None:
         key = f"cut_files:{self._agent}"
-        kept = await remembered(self._store, key, dict[str, tuple[int, int]]) or {}
-        told = {name: FileNotice(*numbers) for name, numbers in kept.items()}
+        told = await remembered(self._store, key, dict[str, FileNotice]) or {}
         fresh, known = news(told, files)
         for file in fresh:
             said = (
@@ -96,4 +94,4 @@ class CutFiles:
             )
             await self._tell_owner(f"{key}:{file.name}:{file.length}:{file.missing}:{self._clock():%Y-%m-%d}", said)
         if known != told:
-            await self._store.put(key, json.dumps({name: [each.length, each.missing] for name, each in known.items()}))
+            await remember(self._store, key, known)

@@ -5,30 +5,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
 
-from msgspec import structs
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+import msgspec
+from msgspec import DecodeError, Struct, structs
 
 from gateway.agent.mcp.offered import Offer
 from gateway.agent.mcp.settings import ProgramServer, ServerSettings, Site
 from gateway.agent.models.port import ToolSpec
 from gateway.delivery.owner_notices import Notices
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remember
 
 MOST_KNOWN = 512
 """Tools of a server that are remembered, the latest; a forgotten one is new, and so not free. Our choice."""
 
 
-class _KnownTool(BaseModel):
+class _KnownTool(Struct, frozen=True):
     """A tool as its server has offered it."""
 
-    model_config = ConfigDict(frozen=True)
     digest: str
     """Of its description and its arguments."""
     is_closed: bool
     """Its server called it so when its tools were first listed, and ever since."""
-
-
-_KNOWN = TypeAdapter(dict[str, _KnownTool])
 
 
 async def as_known(
@@ -49,7 +46,7 @@ async def as_known(
     gone = {name: each for name, each in (before or {}).items() if name not in now}  # may come back otherwise
     known = dict([*gone.items(), *now.items()][-MOST_KNOWN:])
     if known != before:
-        await store.put(key, _KNOWN.dump_json(known).decode())
+        await remember(store, key, known)
     return structs.replace(
         offer, closed=frozenset(name for name in offer.closed if name in now and now[name].is_closed)
     )
@@ -57,8 +54,8 @@ async def as_known(
 
 def _read(text: str | None) -> Mapping[str, _KnownTool] | None:
     try:
-        return _KNOWN.validate_json(text) if text else None
-    except ValidationError:
+        return msgspec.json.decode(text, type=dict[str, _KnownTool]) if text else None
+    except (DecodeError, RecursionError):
         return {}
 
 
@@ -76,7 +73,7 @@ def _digest(facts: Sequence[object]) -> str:
 
 
 def _without_new_freedom(now: _KnownTool, before: _KnownTool | None) -> _KnownTool:
-    return now.model_copy(update={"is_closed": now.is_closed and before is not None and before.is_closed})
+    return structs.replace(now, is_closed=now.is_closed and before is not None and before.is_closed)
 
 
 def _changes(before: Mapping[str, _KnownTool], now: Mapping[str, _KnownTool]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Never
 
 import structlog
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import NOBODY, heartbeat_address, is_heartbeat
@@ -34,7 +34,7 @@ from gateway.schedule.checklist import (
     read_checklist,
 )
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import remember, remembered
 from gateway.stores.rows import InboxRow, OutboxRow, Outgoing
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType
@@ -135,7 +135,7 @@ class Heartbeats:
     async def _begin(self, agent: AgentId) -> None:
         stored = await self._stored_state(agent)
         if stored.outcome is Outcome.RUNNING and not await self._is_under_way(agent, stored):
-            await self._keep(agent, stored.model_copy(update={"outcome": Outcome.NONE, "prompt": "", "before": None}))
+            await self._keep(agent, structs.replace(stored, outcome=Outcome.NONE, prompt="", before=None))
         await self._boot(agent)
 
     async def _is_under_way(self, agent: AgentId, stored: HeartbeatState) -> bool:
@@ -154,7 +154,7 @@ class Heartbeats:
         route = await self._around.owner_chat(agent)
         if is_blank(text) or route is None or self._around.agents[agent].model.name == OFFLINE:
             return
-        await self._keep(agent, stored.model_copy(update={"booted": now}))
+        await self._keep(agent, structs.replace(stored, booted=now))
         await self._around.enter(self._message(agent, f"boot:{now:%Y-%m-%dT%H:%M:%SZ}", boot_prompt(text), route))
 
     async def _look(self, agent: AgentId) -> None:
@@ -184,7 +184,7 @@ class Heartbeats:
         changed = changed_files(stored.watched, digests)
         due = due_items(checklist, since, now, changed, is_round=is_round and stored.looked is not None)
         watched = digests if is_round else {path: stored.watched.get(path, each) for path, each in digests.items()}
-        looked = stored.model_copy(update={"looked": now, "watched": watched})
+        looked = structs.replace(stored, looked=now, watched=watched)
         if not due:
             await self._keep(agent, looked)
         elif not await self._ask(agent, looked, stored, due):
@@ -205,9 +205,9 @@ class Heartbeats:
         now = self._around.clock.now()
         prompt = prompt_for(due, self._around.rhythms[agent].zone)
         slot = f"{now:%Y-%m-%dT%H:%M:%SZ}"
-        asked = {"slot": slot, "prompt": prompt, "ran": now, "outcome": Outcome.RUNNING}
-        before = before.model_copy(update={"looked": before.looked or now, "before": None})
-        await self._keep(agent, looked.model_copy(update=asked | {"before": before}))
+        before = structs.replace(before, looked=before.looked or now, before=None)
+        asked = structs.replace(looked, slot=slot, prompt=prompt, before=before, ran=now, outcome=Outcome.RUNNING)
+        await self._keep(agent, asked)
         self._unsent.add(agent)
         await self._around.enter(self._message(agent, slot, prompt, route))
         self._unsent.remove(agent)
@@ -224,24 +224,23 @@ class Heartbeats:
             await self._around.sessions.archive(_session(agent), self._around.clock.now())
         if not is_failure:
             outcome = Outcome.TOLD if was_told else Outcome.SILENT
-            done = {"outcome": outcome, "failures": 0, "prompt": "", "before": None}
-            await self._keep(agent, stored.model_copy(update=done))
+            await self._keep(agent, structs.replace(stored, outcome=outcome, failures=0, prompt="", before=None))
             return
         await self._record_failure(agent, stored)
 
     async def _record_failure(self, agent: AgentId, stored: HeartbeatState) -> None:
         failures = stored.failures + 1
-        update: dict[str, object] = {"outcome": Outcome.FAILED, "failures": failures, "prompt": "", "before": None}
+        failed = structs.replace(stored, outcome=Outcome.FAILED, failures=failures, prompt="", before=None)
         if stored.before is not None:
-            update |= {"looked": stored.before.looked, "watched": stored.before.watched}
+            failed = structs.replace(failed, looked=stored.before.looked, watched=stored.before.watched)
         if failures >= STOPS_AFTER:
             said = (
                 f"My heartbeat failed {failures} times in a row, so I stopped it: no language model answered. Due "
                 "items stay due. `/status` says what went wrong; `/heartbeat on` starts it again."
             )
             await self._tell(agent, f"heartbeat_stopped:{agent}:{stored.slot}", said)
-            update["is_off"] = True
-        await self._keep(agent, stored.model_copy(update=update))
+            failed = structs.replace(failed, is_off=True)
+        await self._keep(agent, failed)
         self._next.pop(agent, None)
 
     # --- queries and commands
@@ -250,10 +249,9 @@ class Heartbeats:
         """Turn heartbeats on or off, for whatever reason they stopped before. Items due meanwhile are dropped."""
         async with self._one_at_a_time:
             stored = await self._stored_state(agent)
-            update: dict[str, object] = {"is_off": not on, "failures": 0}
-            if on and stored.is_off and stored.outcome is not Outcome.FAILED:
-                update["looked"] = self._around.clock.now()
-            await self._keep(agent, stored.model_copy(update=update))
+            is_new = on and stored.is_off and stored.outcome is not Outcome.FAILED
+            looked = self._around.clock.now() if is_new else stored.looked
+            await self._keep(agent, structs.replace(stored, is_off=not on, failures=0, looked=looked))
             self._next.pop(agent, None)
         self._woken.set()
 
@@ -294,12 +292,12 @@ class Heartbeats:
             self._stored_states[agent] = kept or HeartbeatState()
         stored, now = self._stored_states[agent], self._around.clock.now()
         if is_ahead(stored.looked, now) or is_ahead(stored.ran, now):  # as before the first look
-            self._stored_states[agent] = stored.model_copy(update={"looked": None, "ran": None})
+            self._stored_states[agent] = structs.replace(stored, looked=None, ran=None)
             self._next.pop(agent, None)
         return self._stored_states[agent]
 
     async def _keep(self, agent: AgentId, stored: HeartbeatState) -> None:
-        await self._around.store.put(_key(agent), stored.model_dump_json())
+        await remember(self._around.store, _key(agent), stored)
         self._stored_states[agent] = stored
 
     async def _checklist(self, agent: AgentId) -> Checklist:

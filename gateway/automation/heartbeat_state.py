@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from msgspec import Struct
+
+from gateway.stores.remembered import Moment
 
 
 class Outcome(StrEnum):
@@ -18,11 +20,10 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class HeartbeatState(BaseModel):
+class HeartbeatState(Struct, frozen=True):
     """The stored state of an agent's heartbeats between two looks."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
-    looked: AwareDatetime | None = None
+    looked: Moment | None = None
     """Everything due until then has been requested."""
     watched: Mapping[str, str] = {}
     """The last known digest of each watched file."""
@@ -32,9 +33,9 @@ class HeartbeatState(BaseModel):
     """Its prompt, while it runs: repeated unchanged after a crash before the message was accepted."""
     before: "HeartbeatState | None" = None
     """The state to return to if it fails."""
-    ran: AwareDatetime | None = None
+    ran: Moment | None = None
     outcome: Outcome = Outcome.NONE
     failures: int = 0
     """Consecutive failures."""
     is_off: bool = False
-    booted: AwareDatetime | None = None
+    booted: Moment | None = None

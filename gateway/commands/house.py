@@ -1,5 +1,7 @@
 """`/house`: a chat whose text stays on the owner's machines, the model's provider included."""
 
+from msgspec import structs
+
 from gateway.admission.routing import session_of
 from gateway.agent.entries import OFFLINE
 from gateway.agent.models.port import reader_of
@@ -21,7 +23,7 @@ def house_commands(parts: CommandResources) -> list[Command]:
         if word not in _WORDS:
             raise ToolError("say `/house on`, or `/house off`")
         if (wanted := _WORDS[word]) is not None:
-            await choices.choose(key, choices.of(key).model_copy(update={"house": wanted}))
+            await choices.choose(key, structs.replace(choices.of(key), house=wanted))
         return _state(call, is_house=choices.is_house(key))
 
     return [Command("house", "[on/off]", "keep what is said here on your own machines", Who.OWNER, True, run)]

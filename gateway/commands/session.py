@@ -1,5 +1,7 @@
 """Commands on a session: `/new` and `/reset` end it, `/stop` cancels its turn, `/queue` and `/model` set it up."""
 
+from msgspec import structs
+
 from gateway.admission.routing import SessionKey, session_of
 from gateway.agent.entries import RecallEntry
 from gateway.commands.command import Command, CommandCall, Who
@@ -78,7 +80,7 @@ def queue_commands(parts: CommandResources) -> list[Command]:
         key = session_of(call.access)
         if call.arguments:
             mode = _mode(call.arguments)
-            await parts.choices.choose(key, parts.choices.of(key).model_copy(update={"mode": mode}))
+            await parts.choices.choose(key, structs.replace(parts.choices.of(key), mode=mode))
         return _queue_lines(parts.queueing, parts.choices, key)
 
     return [Command("queue", "[mode]", "show or set the handling of waiting messages", Who.CHAT, True, run)]
@@ -112,7 +114,7 @@ def model_commands(parts: CommandResources) -> list[Command]:
             if wanted != _DEFAULT and wanted not in names:
                 raise ToolError(f"there is no such model; the models are: {', '.join([*names, _DEFAULT])}")
             model = None if wanted == _DEFAULT else wanted
-            await parts.choices.choose(key, parts.choices.of(key).model_copy(update={"model": model}))
+            await parts.choices.choose(key, structs.replace(parts.choices.of(key), model=model))
             parts.queueing.queues.wake(key)  # a message that waits for the model of before
         return _model_lines(call, parts.choices.of(key).model)
 

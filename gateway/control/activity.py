@@ -1,7 +1,6 @@
 """Operator requests about an agent's activity, and the record of its index' size."""
 
 import asyncio
-import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -29,7 +28,7 @@ from gateway.hooks import Hooks, event_of
 from gateway.inbound.queue_modes import Item
 from gateway.runtime.lanes import Lanes
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import remember, remembered
 from gateway.stores.spending import NANOS
 from gateway.transcripts.archive import latest_receipts
 from gateway.transcripts.store import Sessions
@@ -52,8 +51,7 @@ class IndexSizes(Struct, frozen=True):
         entries = (await agent.memory.status()).entries
         size = await agent.run(_bytes_in, folder)
         known = {**await self._known(agent.id), self.now().date(): (entries, size)}
-        kept = {day.isoformat(): each for day, each in sorted(known.items())[-_SIZES_KEPT:]}
-        await self.store.put(_key(agent.id), json.dumps(kept))
+        await remember(self.store, _key(agent.id), dict(sorted(known.items())[-_SIZES_KEPT:]))
 
     async def of(self, agent: AgentId) -> tuple[IndexSize, ...]:
         """Return the recorded sizes, oldest first. Raises StoreError."""

@@ -1,9 +1,8 @@
 """Notices to the owner of replies that could not be delivered: the first at once, the others of its hour together."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -12,7 +11,7 @@ from gateway.delivery.owner_notices import Notices
 from gateway.errors import StoreError
 from gateway.runtime.clock import Clock, pause
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import Moment, remember, remembered
 from gateway.stores.rows import OutboxRow
 
 log = structlog.get_logger()
@@ -40,7 +39,7 @@ class DeadLetter:
 class LostHour:
     """The replies that were given up within an hour of the first, of which the owner was told."""
 
-    since: datetime
+    since: Moment
     letters: list[DeadLetter]
 
 
@@ -68,7 +67,7 @@ class DeadLetters:
                 chat = row.outgoing.address
                 letter = DeadLetter(row.id, str(chat), await self._notices.place(chat), why)
                 kept = LostHour(hour.since, [*hour.letters, letter])
-                await self._store.put(KEY, json.dumps(asdict(kept), default=datetime.isoformat))
+                await remember(self._store, KEY, kept)
 
     async def watch(self, clock: Clock) -> None:
         """Send the notice of each hour once that is over; runs until cancelled."""

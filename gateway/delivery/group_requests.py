@@ -4,7 +4,6 @@ Strangers can add a bot to any number of groups: each asks once, and few of them
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
@@ -20,7 +19,7 @@ from gateway.delivery.owner_notices import Notices, quoted
 from gateway.errors import ConfigError, StoreError, StrandlineError
 from gateway.runtime.escape import visible
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import remember, remembered
 
 log = structlog.get_logger()
 
@@ -41,7 +40,7 @@ Allow = Callable[[str, str, str], Awaitable[None]]
 """Allows a group in the configuration, by channel, account and chat. Raises ConfigError."""
 
 
-class GroupRequest(Struct, frozen=True):
+class GroupRequest(Struct, frozen=True, array_like=True):
     """A group that is not allowed."""
 
     place: str
@@ -74,8 +73,7 @@ class GroupRequests:
 
     async def known(self) -> list[GroupRequest]:
         """Return the groups that were asked about and are not allowed, latest first. Raises StoreError."""
-        rows = await remembered(self._store, KEY, list[tuple[str, str, bool]])
-        return [GroupRequest(*row) for row in rows or ()]
+        return await remembered(self._store, KEY, list[GroupRequest]) or []
 
     async def allow(self, place: str) -> str:
         """Allow the group; return its name for people. Raises StrandlineError, for an unknown one too."""
@@ -102,8 +100,7 @@ class GroupRequests:
     async def _keep(self, group: GroupRequest, *, is_known: bool = True) -> None:
         async with self._one_by_one:
             others = [each for each in await self.known() if each.place != group.place]
-            rows = [[each.place, each.name, each.is_refused] for each in ([group] if is_known else []) + others]
-            await self._store.put(KEY, json.dumps(rows[:MOST]))
+            await remember(self._store, KEY, (([group] if is_known else []) + others)[:MOST])
 
     async def _ask(self, address: Address, name: str, by: Sender) -> None:
         place = f"{address.channel}.{address.account}.{address.chat}"

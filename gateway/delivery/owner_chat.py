@@ -3,7 +3,6 @@
 A chat is learned from the owner's messages there, never from a group; the owner is checked again each time.
 """
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
@@ -12,7 +11,7 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.routing import Routes, principal
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import remember, remembered
 from workspaces.access import AgentId
 
 KEY = "owner_chats"
@@ -65,7 +64,7 @@ class OwnerChats:
         known = await self._load()
         others = [each for each in known if (each.agent, each.account) != (chat.agent, chat.account)]
         if known != [chat, *others]:
-            await self._store.put(KEY, _encode([chat, *others]))
+            await remember(self._store, KEY, [_row(each) for each in (chat, *others)])
             self._known = [chat, *others]
 
     async def of(self, agent: AgentId) -> Address | None:
@@ -123,16 +122,16 @@ def _first(known: Iterable[OwnerChat], agent: str, accounts: Iterable[tuple[str,
     return next((each.address for each in (*own, *usable)), None)
 
 
-def _encode(chats: Iterable[OwnerChat]) -> str:
-    rows = [
-        [each.agent, each.person, each.address.channel, each.address.account, each.address.chat, each.address.thread]
-        for each in chats
-    ]
-    return json.dumps(rows)
+_Row = tuple[str, str, str, str, str, str | None]
+
+
+def _row(chat: OwnerChat) -> _Row:
+    address = chat.address
+    return chat.agent, chat.person, address.channel, address.account, address.chat, address.thread
 
 
 async def _stored(store: Store) -> list[OwnerChat]:
-    rows = await remembered(store, KEY, list[tuple[str, str, str, str, str, str | None]])
+    rows = await remembered(store, KEY, list[_Row])
     return [
         OwnerChat(agent, person, Address(channel, account, chat, thread))
         for agent, person, channel, account, chat, thread in rows or ()

@@ -1,12 +1,11 @@
 """Names of the chats and people that bots met, for the owner's views: platforms' ids say little."""
 
-import json
 from collections.abc import Iterator
 
 from adapters.channel import ChatKind, InboundMessage
 from gateway.admission.internal_channels import is_inner
 from gateway.stores.ports import Store
-from gateway.stores.remembered import remembered
+from gateway.stores.remembered import remember, remembered
 
 KEY = "known_names"
 """Key in the store."""
@@ -33,7 +32,7 @@ class KnownNames:
         if not fresh.items() <= known.items():
             known = {key: name for key, name in known.items() if key not in fresh} | fresh
             known = dict([*known.items()][-MOST:])
-            await self._store.put(KEY, json.dumps(known))
+            await remember(self._store, KEY, known)
         self._known = known
 
     async def all(self) -> dict[str, str]:

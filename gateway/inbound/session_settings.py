@@ -1,12 +1,11 @@
 """The settings that people choose for a session: its queue mode and model until it ends, and the mark of its chat."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import cache
 from pathlib import PurePosixPath
 
+import msgspec
 import structlog
-from msgspec import structs
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from msgspec import DecodeError, Struct, structs
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
@@ -14,7 +13,7 @@ from gateway.inbound.settings import QueueMode
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.session import Session
 from gateway.stores.ports import Store
-from gateway.stores.remembered import UNREADABLE_VALUE
+from gateway.stores.remembered import UNREADABLE_VALUE, remember
 from workspaces.access import AgentId
 
 log = structlog.get_logger()
@@ -23,10 +22,8 @@ EVERY = "*"
 """Stands for every session of an agent without a mark of its own; no session has this name."""
 
 
-class Choice(BaseModel):
+class Choice(Struct, frozen=True, omit_defaults=True):
     """The settings chosen for one session; `None` leaves it to the configuration."""
-
-    model_config = ConfigDict(frozen=True)
 
     mode: QueueMode | None = None
     model: str | None = None
@@ -80,7 +77,7 @@ class Choices:
         of_agent = {each.name: chosen for each, chosen in self._chosen.items() if each.agent == key.agent}
         of_agent[key.name] = choice
         kept = {name: chosen for name, chosen in of_agent.items() if chosen != Choice()}
-        await self._store.put(_place(key.agent), _choices().dump_json(kept, exclude_none=True).decode())
+        await remember(self._store, _place(key.agent), kept)
         if choice == Choice():
             self._chosen.pop(key, None)
         else:
@@ -100,11 +97,6 @@ def _place(agent: AgentId) -> str:
 
 def _read(kept: str | None) -> dict[str, Choice] | None:
     try:
-        return _choices().validate_json(kept or "{}")
-    except ValidationError:
+        return msgspec.json.decode(kept or "{}", type=dict[str, Choice])
+    except (DecodeError, RecursionError):
         return None
-
-
-@cache
-def _choices() -> TypeAdapter[dict[str, Choice]]:
-    return TypeAdapter(dict[str, Choice])

@@ -1,19 +1,27 @@
 """Values that the gateway remembers in the store as JSON; an unreadable one costs its own content, and nothing else."""
 
-from collections.abc import Hashable
-from functools import cache
-from typing import Any, TypeVar, cast
+import json
+from datetime import datetime
+from typing import Annotated, TypeVar
 
+import msgspec
 import structlog
-from pydantic import TypeAdapter, ValidationError
+from msgspec import Meta
 
 from gateway.stores.ports import Store
 
 log = structlog.get_logger()
 
 T = TypeVar("T")
+Moment = Annotated[datetime, Meta(tz=True)]
+"""A time with a zone."""
 UNREADABLE_VALUE = "unreadable_value"
 """Counted for each value that was damaged, or written by a newer version, and is forgotten."""
+
+
+async def remember(store: Store, key: str, value: object) -> None:
+    """Keep *value*, of structs, data classes and plain values, in *store* under *key*. Raises StoreError."""
+    await store.put(key, json.dumps(msgspec.to_builtins(value, str_keys=True)))
 
 
 async def remembered(store: Store, key: str, kind: type[T]) -> T | None:
@@ -24,15 +32,9 @@ async def remembered(store: Store, key: str, kind: type[T]) -> T | None:
     if not (text := await store.get(key)):
         return None
     try:
-        value: T = _adapter(cast("Hashable", kind)).validate_json(text)
-    except ValidationError as exc:
-        log.error("a remembered value cannot be read and is forgotten", key=key, faults=exc.error_count())
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError):
+        log.error("a remembered value cannot be read and is forgotten", key=key)
         await store.count(UNREADABLE_VALUE)
         await store.put(key, "")
         return None
-    return value
-
-
-@cache
-def _adapter(kind: Hashable) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
