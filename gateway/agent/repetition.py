@@ -5,10 +5,12 @@ Only that part may become a note later: messages do so by themselves.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
+from sys import intern
+
+from msgspec import Struct
 
 from gateway.agent.authorship import own_words
 from gateway.agent.entries import ResultEntry, TurnNoteEntry, UserEntry
@@ -27,16 +29,27 @@ _FACTS_SHARE, _WORDS_SHARE = 0.5, 0.8
 """Share of its words that a sentence shares with them, if they hold all its facts, or if it has none. Our choice."""
 _MOST_PLACES = 200
 """Lines from which on a word tells nothing about which of them a sentence repeats; looking at all takes minutes."""
-_LINES_KEPT = 1_000
+_TEXTS_KEPT, _RESULTS_KEPT = 1_000, 50
+"""Of each kind: a conversation's next request holds nearly all texts of the one before."""
 _WORD = lazy_pattern(r"\w+")
 _BEGINNING = 4
 """Letters in which forms of a word agree."""
 _UNSPACED = "\u0e00"
 """From here on, words may have no spaces between them."""
-_ANY = frozenset({""})
+_ANY = ("",)
 """The beginning of every word."""
 _FULL_HOUR = ":00"
 """Of "9:00"; a note may say "at 9"."""
+
+
+class _Line(Struct, frozen=True):
+    """A line that requests show, as it is compared with answers."""
+
+    text: str
+    beginnings: tuple[str, ...]
+    """How its words begin, each once; `_ANY` where they may have no spaces between them."""
+    day: date | None
+    """That it consists of: beside the text of a note that was found."""
 
 
 def own_part(answer: str, request: ModelRequest) -> str | None:
@@ -44,48 +57,42 @@ def own_part(answer: str, request: ModelRequest) -> str | None:
 
     Empty if some of it repeats these and the rest states no fact.
     """
-    said, begun = sentences(answer), _beginnings(answer)
-    shown = _ShownNotes(line for line in _shown_lines(request, begun) if _begins_alike(line, begun))
+    said = sentences(answer)
+    shown = _ShownNotes(_alike(_shown_lines(request), _beginnings(answer)))
     own = [each for each in said if not shown.hold(_plain(each))]
     if len(own) == len(said):
         return None
     return "\n".join(own) if any(map(_facts, map(_plain, own))) else ""
 
 
-def _beginnings(answer: str) -> frozenset[str]:
-    """Return how the words of *answer* begin; `_ANY` where words may have no spaces between them."""
-    if max(answer, default="") >= _UNSPACED:
+def _alike(lines: Iterable[_Line], begun: tuple[str, ...]) -> Iterable[_Line]:
+    """Return *lines* in which a word begins as one of *begun*: of a long conversation few, and only they are read."""
+    if begun is _ANY:
+        return lines
+    wanted = frozenset(begun + _ANY)
+    return (line for line in lines if not wanted.isdisjoint(line.beginnings))
+
+
+def _beginnings(text: str) -> tuple[str, ...]:
+    """Return how the words of *text* begin, each once; `_ANY` where words may have no spaces between them."""
+    if max(text, default="") >= _UNSPACED:
         return _ANY
-    words = _WORD.findall(answer.casefold())
-    return frozenset(word[:_BEGINNING] for word in words if word not in STOP_WORDS)
-
-
-def _begins_alike(line: str, begun: frozenset[str]) -> bool:
-    """Tell whether a word of *line* begins as one of *begun*: other lines need not be read."""
-    lower = line.casefold()
-    if not any(map(lower.__contains__, begun)):  # nearly all of a long conversation
-        return False
-    return begun is _ANY or any(word[:_BEGINNING] in begun for word in _WORD.findall(lower))
-
-
-def _may_begin_alike(text: str, begun: frozenset[str]) -> bool:
-    """Tell quickly whether *text* has one of *begun* anywhere: nearly all of a long conversation has none."""
-    return any(map(text.casefold().__contains__, begun))
+    words = _WORD.findall(text.casefold())
+    return tuple({intern(word[:_BEGINNING]) for word in words if word not in STOP_WORDS})
 
 
 class _ShownNotes:
     """Lines that a request shows, by their words."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = list(dict.fromkeys(lines))
-        self._places = defaultdict[str, list[int]](list)
-        self._days: list[date] = []
+    def __init__(self, lines: Iterable[_Line]) -> None:
+        told = {line.text: line for line in lines}
+        self._lines = list(told)
+        self._days = [line.day for line in told.values() if line.day]
         """Of the notes found, beside their texts."""
-        for place, line in enumerate(self._lines):
-            for word in _words(line):
+        self._places = defaultdict[str, list[int]](list)
+        for place, text in enumerate(told):
+            for word in _words(text):
                 self._places[word].append(place)
-            with suppress(ValueError):
-                self._days.append(date.fromisoformat(line))
 
     def hold(self, sentence: str) -> bool:
         """Tell whether *sentence* repeats a line, or two."""
@@ -113,20 +120,39 @@ class _ShownNotes:
             yield self._lines[place]
 
 
-def _shown_lines(request: ModelRequest, begun: frozenset[str]) -> list[str]:
-    """Return the lines of the workspace, of memories, of notes and of messages that *request* holds.
-
-    Texts are left out in which no word begins as one of *begun*.
-    """
-    texts = [request.stable]
+def _shown_lines(request: ModelRequest) -> Iterator[_Line]:
+    """Yield the lines of the workspace, of memories, of notes and of messages that *request* holds."""
+    yield from _lines(request.stable)
     for entry in request.entries:
-        if isinstance(entry, UserEntry) and _may_begin_alike(entry.text, begun):
-            texts += [each for each in sentences(own_words(entry)) if not is_question(each)]
-        elif isinstance(entry, TurnNoteEntry) and _may_begin_alike(entry.text, begun):
-            texts.append(entry.text)
+        if isinstance(entry, UserEntry):
+            yield from _statements(own_words(entry))
+        elif isinstance(entry, TurnNoteEntry):
+            yield from _lines(entry.text)
         elif isinstance(entry, ResultEntry) and entry.name in _READ_BY and not entry.is_error:
-            texts += _texts_of(entry.text)
-    return [line for text in texts for line in text.splitlines() if line.strip()]
+            yield from _found_lines(entry.text)
+
+
+@lru_cache(_TEXTS_KEPT)
+def _statements(message: str) -> Sequence[_Line]:
+    return [_line(each) for each in sentences(message) if not is_question(each)]
+
+
+@lru_cache(_RESULTS_KEPT)
+def _found_lines(result: str) -> Sequence[_Line]:
+    return [line for text in _texts_of(result) for line in _lines(text)]
+
+
+@lru_cache(_TEXTS_KEPT)
+def _lines(text: str) -> Sequence[_Line]:
+    return [_line(each) for each in text.splitlines() if each.strip()]
+
+
+def _line(text: str) -> _Line:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    return _Line(text, _beginnings(text), day)
 
 
 def _texts_of(result: str) -> Iterator[str]:
@@ -147,7 +173,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from (text for each in value for text in _strings(each))
 
 
-@lru_cache(_LINES_KEPT)
+@lru_cache(_TEXTS_KEPT)
 def _words(line: str) -> frozenset[str]:
     return frozenset(terms(line.replace(_FULL_HOUR, "")))
 

@@ -1,6 +1,7 @@
 """The part of an answer that repeats no note: quotations do not become evidence a second time."""
 
 import json
+import sys
 import time
 from datetime import UTC, datetime
 
@@ -95,3 +96,25 @@ def test_a_long_answer_beside_many_notes_is_read_in_linear_time() -> None:
     began = time.process_time()
     assert own("The boat is green. " * 20_000, notes) is None
     assert time.process_time() - began < 2
+
+
+def test_a_conversation_is_read_once_and_not_for_each_answer() -> None:
+    """The next request holds nearly all of its texts again: only new ones are looked at word by word."""
+    said = [UserEntry(f"the hut at the lake costs {number} a night", ASKED.at, "", str(number)) for number in range(90)]
+    first = _functions_entered("The hut costs 40 a night.", said[:-1])
+    assert _functions_entered("The lake has 40 huts.", said) < first / 3
+
+
+def _functions_entered(answer: str, said: list[UserEntry]) -> int:
+    entered = 0
+
+    def enter(_: object, event: str, __: object) -> None:
+        nonlocal entered
+        entered += event == "call"
+
+    sys.setprofile(enter)
+    try:
+        own(answer, *said)
+    finally:
+        sys.setprofile(None)
+    return entered

@@ -26,6 +26,7 @@ from gateway.agent.entries import (
 )
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
+from gateway.agent.recall import RecallSettings
 from gateway.agent.whole_memory import WholeMemory
 from gateway.agent.window.settings import ContextSettings
 from gateway.approvals.approvals import Approvals
@@ -49,6 +50,7 @@ from gateway.turns.tools import TurnTools
 from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, note_of, says
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.recording import history_writer_of
 from workspaces.access import Access, AgentId, SessionType
 from workspaces.memory.client import WorkerClient, WorkerSettings
@@ -490,7 +492,9 @@ async def test_a_memory_is_used_again_and_not_quoted_again(house: House) -> None
     memory = house.memory(WorkspaceNotes(house.workspace.folder))
     turns = house.turns(model)
     turns = structs.replace(turns, agents={MAIN: structs.replace(turns.agents[MAIN], memory=memory)})
-    turns = structs.replace(turns, planner=structs.replace(turns.planner, whole_memory=WholeMemory(0)))
+    patient = structs.replace(turns.planner.settings, recall=RecallSettings(deadline_s=PATIENCE_S))
+    planner = structs.replace(turns.planner, whole_memory=WholeMemory(0), settings=patient)
+    turns = structs.replace(turns, planner=planner)
     await memory.sync()
     for number in ("1", "2"):
         row = await house.take_in(replace(DIRECT, id=number, text="Who has the spare key?"))
