@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
 NO_REPLY = "NO_REPLY"
 """The exact answer of a model that has nothing to say, in any letter case; it never reaches a chat."""
@@ -61,6 +61,11 @@ class TurnNoteEntry:
     """The same for a model that runs elsewhere; `None` if nothing of it stays on the owner's machines."""
     from_outside: bool = False
     """It holds, or may hold, words of somebody other than the owner."""
+
+    @property
+    def is_house(self) -> bool:
+        """Whether some of it stays on the owner's machines."""
+        return self.outside is not None
 
 
 def said_text(entry: object) -> str:
@@ -131,6 +136,7 @@ def own_answer(entry: ReplyEntry) -> str:
 class CallStartEntry:
     """The journal's mark that a call has started; never sent to a model."""
 
+    is_house: ClassVar[bool] = False
     call_id: str
 
 

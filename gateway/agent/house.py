@@ -2,20 +2,24 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import attrgetter
 
 from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry, TurnNoteEntry, UserEntry
 from workspaces.access import Locality, may_know
 
 WITHHELD = "(withheld: marked house; only models on the owner's own machines may read it)"
 """Stands for each such text, whatever it says."""
-_MARKED = (UserEntry, ReplyEntry, ResultEntry, SummaryEntry)
+_IS_HOUSE = attrgetter("is_house")
 
 
 def is_house(entry: Entry | Mark) -> bool:
-    """Return whether *entry* stays on the owner's machines."""
-    if isinstance(entry, TurnNoteEntry):
-        return entry.outside is not None
-    return isinstance(entry, _MARKED) and entry.is_house
+    """Return whether *entry*, or some of it, stays on the owner's machines."""
+    return entry.is_house if isinstance(entry, Entry | SummaryEntry) else False
+
+
+def is_any_house(entries: Iterable[Entry]) -> bool:
+    """Return whether one of *entries* stays there; each request asks it of a whole conversation."""
+    return any(map(_IS_HOUSE, entries))
 
 
 def shown_entries(entries: Iterable[Entry], reader: Locality) -> list[Entry]:

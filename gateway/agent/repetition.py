@@ -5,7 +5,7 @@ Only that part may become a note later: messages do so by themselves.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from sys import intern
@@ -105,8 +105,17 @@ class _ShownNotes:
         facts = _facts(sentence)
         if not facts:
             return share >= _WORDS_SHARE
-        days = [*self._days, *_days(sources)]
-        return all(_stems(each.value) <= held or _is_on(each, days) for each in facts)
+        return all(_stems(each.value) <= held or self._names_day(each, sources) for each in facts)
+
+    def _names_day(self, fact: Fact, sources: Iterable[str]) -> bool:
+        """Tell whether *fact* names a day of *sources*, or of any note found, in whatever form."""
+        if fact.kind is not FactKind.DATE:
+            return False
+        named = [each for _, _, each in mentions(fact.value)]
+        return any(
+            f"{day:%A}" in fact.value or any(each.day and each.covers(day) for each in named)
+            for day in (*self._days, *_days(sources))
+        )
 
     def _nearest(self, words: frozenset[str]) -> Iterator[str]:
         """Yield the line with most of *words*, then the one with most of the rest."""
@@ -192,14 +201,6 @@ def _days(lines: Iterable[str]) -> Iterator[date]:
     for _, _, named in (each for line in lines for each in mentions(line)):
         if named.year and named.month and named.day and named.exists:
             yield date(named.year, named.month, named.day)
-
-
-def _is_on(fact: Fact, days: Collection[date]) -> bool:
-    """Tell whether *fact* names one of *days*, in whatever form."""
-    if fact.kind is not FactKind.DATE:
-        return False
-    named = [each for _, _, each in mentions(fact.value)]
-    return any(f"{day:%A}" in fact.value or any(each.day and each.covers(day) for each in named) for day in days)
 
 
 def _plain(sentence: str) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from gateway.agent.dictation import rephrases
 from gateway.agent.entries import Entry, ToolCall
-from gateway.agent.house import is_house
+from gateway.agent.house import is_any_house
 from gateway.agent.tools.tool import ActedResult, done
 from gateway.agent.write_policy import (
     ApprovalReason,
@@ -76,7 +76,7 @@ class WriteGuard:
         """Record the *entries* that the model sees from now on."""
         self._is_exposed = self._is_exposed or any(map(is_from_outside, entries))
         if may_know(self._access.reader, is_house=True):  # elsewhere they are withheld
-            self._is_house = self._is_house or any(map(is_house, entries))
+            self._is_house = self._is_house or is_any_house(entries)
 
     @property
     def has_read_others(self) -> bool:

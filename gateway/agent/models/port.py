@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct, structs
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ResultEntry, UserEntry
-from gateway.agent.house import is_house, shown_entries
+from gateway.agent.house import is_any_house, shown_entries
 from gateway.errors import HouseError
 from workspaces.access import Locality, may_know
 
@@ -70,7 +70,7 @@ class ModelRequest(Struct, frozen=True):
     @property
     def is_house(self) -> bool:
         """Whether some of it stays on the owner's machines."""
-        return self.outside is not None or any(map(is_house, self.entries))
+        return self.outside is not None or is_any_house(self.entries)
 
     def shown_to(self, reader: Locality) -> "ModelRequest":
         """Return it as *reader* may know it. Raises HouseError if that leaves nothing to answer."""
