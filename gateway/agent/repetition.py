@@ -42,7 +42,7 @@ _FULL_HOUR = ":00"
 """Of "9:00"; a note may say "at 9"."""
 
 
-class _Line(Struct, frozen=True):
+class _ComparedLine(Struct, frozen=True):
     """A line that requests show, as it is compared with answers."""
 
     text: str
@@ -65,7 +65,7 @@ def own_part(answer: str, request: ModelRequest) -> str | None:
     return "\n".join(own) if any(map(_facts, map(_plain, own))) else ""
 
 
-def _alike(lines: Iterable[_Line], begun: tuple[str, ...]) -> Iterable[_Line]:
+def _alike(lines: Iterable[_ComparedLine], begun: tuple[str, ...]) -> Iterable[_ComparedLine]:
     """Return *lines* in which a word begins as one of *begun*: of a long conversation few, and only they are read."""
     if begun is _ANY:
         return lines
@@ -84,7 +84,7 @@ def _beginnings(text: str) -> tuple[str, ...]:
 class _ShownNotes:
     """Lines that a request shows, by their words."""
 
-    def __init__(self, lines: Iterable[_Line]) -> None:
+    def __init__(self, lines: Iterable[_ComparedLine]) -> None:
         told = {line.text: line for line in lines}
         self._lines = list(told)
         self._days = [line.day for line in told.values() if line.day]
@@ -129,7 +129,7 @@ class _ShownNotes:
             yield self._lines[place]
 
 
-def _shown_lines(request: ModelRequest) -> Iterator[_Line]:
+def _shown_lines(request: ModelRequest) -> Iterator[_ComparedLine]:
     """Yield the lines of the workspace, of memories, of notes and of messages that *request* holds."""
     yield from _lines(request.stable)
     for entry in request.entries:
@@ -142,26 +142,26 @@ def _shown_lines(request: ModelRequest) -> Iterator[_Line]:
 
 
 @lru_cache(_TEXTS_KEPT)
-def _statements(message: str) -> Sequence[_Line]:
+def _statements(message: str) -> Sequence[_ComparedLine]:
     return [_line(each) for each in sentences(message) if not is_question(each)]
 
 
 @lru_cache(_RESULTS_KEPT)
-def _found_lines(result: str) -> Sequence[_Line]:
+def _found_lines(result: str) -> Sequence[_ComparedLine]:
     return [line for text in _texts_of(result) for line in _lines(text)]
 
 
 @lru_cache(_TEXTS_KEPT)
-def _lines(text: str) -> Sequence[_Line]:
+def _lines(text: str) -> Sequence[_ComparedLine]:
     return [_line(each) for each in text.splitlines() if each.strip()]
 
 
-def _line(text: str) -> _Line:
+def _line(text: str) -> _ComparedLine:
     try:
         day = date.fromisoformat(text)
     except ValueError:
         day = None
-    return _Line(text, _beginnings(text), day)
+    return _ComparedLine(text, _beginnings(text), day)
 
 
 def _texts_of(result: str) -> Iterator[str]:
