@@ -25,8 +25,9 @@ from gateway.agent.entries import (
     UserEntry,
 )
 from gateway.agent.models.offline_intents import Intent, is_statement, job_intent, read_intent
+from gateway.agent.models.offline_jobs import ask_which, job_named, say_jobs, subject_of
 from gateway.agent.models.offline_languages import LANGUAGES
-from gateway.agent.models.offline_quotes import OFFER, as_reminder, say_found, say_noted, say_own_words
+from gateway.agent.models.offline_quotes import OFFER, as_quote, as_reminder, say_found, say_noted, say_own_words
 from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.schedule.two_moments import WHICH, moments_in
@@ -91,11 +92,13 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     earlier = entries[: len(entries) - len(since)]
     tools = {spec.name for spec in request.tools}
     intent = _intent(said, _last_answer(earlier), tools)
+    listed = _jobs_listed(intent, since)
+    if number := _job_to_cancel(said[-1], listed):
+        return ReplyEntry("", (_call(SCHEDULE, cancel=number),), OFFLINE, Usage())
     people = [entry for entry in earlier if isinstance(entry, UserEntry)]
     own = [own_words(entry) for entry in people[:-1] if entry.sender == people[-1].sender]
-    told = [
-        part for part in (_outcome_text(*outcome, own, can_note=NOTE in tools) for outcome in _outcomes(since)) if part
-    ]
+    outcomes = (_outcome_text(*outcome, own, can_note=NOTE in tools) for outcome in _outcomes(since))
+    told = _cancelled(said[-1], listed) or [part for part in outcomes if part]
     reminder = _reminder(said[-1], tools)
     if not told and not reminder and (calls := tuple(_calls(intent, tools))):
         return ReplyEntry("", calls, OFFLINE, Usage())
@@ -151,7 +154,7 @@ def _intent(said: list[str], last_answer: str, tools: set[str]) -> Intent:
 def _calls(intent: Intent, tools: set[str]) -> Iterator[ToolCall]:
     if intent.reminder and SCHEDULE in tools:
         yield _call(SCHEDULE, when=intent.reminder, what=f"{REMINDER}{intent.reminder}")
-    if SCHEDULE in tools and (intent.lists_jobs or intent.cancelled_job):
+    if SCHEDULE in tools and (intent.lists_jobs or intent.cancels):
         yield _call(SCHEDULE, **({"cancel": intent.cancelled_job} if intent.cancelled_job else {}))
     if intent.note and NOTE in tools:
         yield _call(NOTE, text=intent.note)
@@ -196,17 +199,30 @@ def _outcome_text(result: ResultEntry, asked: _ToolArguments, said: Sequence[str
         case "add_note":
             return say_noted(asked.text, result.text)
         case "schedule":
-            return "\n".join(map(_job_line, result.text.splitlines()))
+            return say_jobs(result.text) if result.text[:1].isdecimal() else result.text
         case "memory_search":
             return say_found(result.text, asked.query, said, may_be_noted=can_note and is_statement(asked.query))
         case _:
             return ""
 
 
-def _job_line(line: str) -> str:
-    """Return a *line* of the result; a job's number as a word, as Markdown would count the lines anew."""
-    number, point, job = line.partition(". ")
-    return f"- job {number}: {job}" if point and number.isdecimal() else line
+def _jobs_listed(intent: Intent, since: Sequence[Entry]) -> list[str]:
+    """Return the results of an order to cancel a job that is not numbered: the list of jobs, then what was done."""
+    results = [entry for entry in since if isinstance(entry, ResultEntry)]
+    is_wanted = intent.cancels and not intent.cancelled_job and not any(each.is_error for each in results)
+    return [each.text for each in results] if is_wanted else []
+
+
+def _job_to_cancel(order: str, listed: Sequence[str]) -> int:
+    """Return the number of the job that *order* names, once the jobs are listed and none is cancelled; else 0."""
+    return job_named(order, listed[0]) if len(listed) == 1 else 0
+
+
+def _cancelled(order: str, listed: Sequence[str]) -> list[str]:
+    """Return what became of *order*; nothing before the jobs are listed."""
+    if len(listed) < 2:
+        return [ask_which(each) for each in listed]
+    return [*listed[1:], as_quote(subject_of(job_named(order, listed[0]), listed[0]))]
 
 
 def _failure(result: ResultEntry) -> str:
@@ -227,7 +243,7 @@ def _without_tools(intent: Intent, before: Sequence[str], *, is_known: bool, can
     if intent.asks_own_words:
         return say_own_words(before)
     if intent.cancels or intent.lists_jobs:
-        return "`/cron` lists what is scheduled; `/cron remove` and the number removes one." if can_plan else _NO_JOBS
+        return _NO_JOBS
     if intent.forgets:
         return f"Send `/forget {intent.forgets}`: it removes the note that holds these words, or lists several."
     if intent.wants_help:

@@ -87,7 +87,11 @@ _HELP = lazy_pattern(
 _LISTS_JOBS = lazy_pattern(
     r"(?:(?:what|which|list|show|show me|do i have|are there)(?: are)?(?: all)?(?: my| the| any)?(?: scheduled| set)? "
     r"(?:reminders|jobs|alarms)(?: do i have| have i set| are (?:set|scheduled|there))?|what(?: is|['’]s) scheduled"
-    r"|welche erinnerungen (?:habe ich|gibt es)|(?:zeig|zeige)(?: mir)?(?: alle| meine) erinnerungen)[\s?!.]*",
+    r"|welche erinnerungen (?:habe ich|gibt es)|(?:zeig|zeige)(?: mir)?(?: alle| meine) erinnerungen"
+    r"|¿?\s?(?:qué|que|cuáles son mis) (?:recordatorios|alarmas)(?: (?:tengo|hay))?|quels? rappels (?:ai-je|j['’]ai)"
+    r"|(?:che|quali) promemoria (?:ho|ci sono)|(?:que|quais) lembretes (?:eu )?(?:tenho|há)"
+    r"|welke herinneringen (?:heb ik|zijn er)|jakie mam przypomnienia|ce mementouri am|какие у меня напоминания"
+    r"|які у мене нагадування|我有(?:什么|哪些)提醒)[\s?!.？]*",
     re.IGNORECASE,
 )
 _CANCELS_JOB = lazy_pattern(

@@ -342,7 +342,7 @@ async def test_the_offline_responder_tells_the_owner_how_to_connect_a_model(tmp_
         hello = await house.says("hello")
         assert "remind me tomorrow at 9" in hello
         assert "`strandline connect model`" in hello
-        assert (await house.says("cancel the reminder about Ann")).startswith("`/cron` lists")
+        assert (await house.says("cancel the reminder about Ann")).startswith("No jobs are scheduled.")
 
 
 @pytest.mark.parametrize(
@@ -358,3 +358,21 @@ async def test_the_offline_responder_lists_jobs_and_cancels_one_by_its_number(tm
         assert (await house.says("please cancel reminder 1")).startswith("Job 1 has been removed.")
         assert (await house.says(listing)).startswith("No jobs are scheduled.")
         assert not (await house.says(listing, OWNER_IN_GROUP)).startswith("No jobs")
+
+
+async def test_the_offline_responder_cancels_the_job_that_an_order_names(tmp_path: Path) -> None:
+    """By its words, in any language, and only if they fit one alone; a job that is done is neither meant nor listed."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, OfflineModel()
+        for order in (
+            "remind me every monday at 8 to log the sludge tank",
+            "recuérdame a diario a las 9 ver el aceite",
+        ):
+            assert "Scheduled" in await house.says(order)
+        assert "job 2" in (unclear := await house.says("cancel the reminder"))
+        assert "Which one? Say, for example, “cancel job 1”." in unclear
+        assert "Which one?" in await house.says("cancela el recordatorio del dentista")
+        gone = await house.says("cancel the monday reminder about the sludge tank, please")
+        assert gone == ("Job 1 has been removed.\n\n> Mon 08:00: remind me every monday at 8 to log the sludge tank")
+        assert (await house.says("cancela el recordatorio del aceite")).startswith("Job 2 has been removed.")
+        assert (await house.says("¿Qué recordatorios tengo?")).startswith("No jobs are scheduled.")
