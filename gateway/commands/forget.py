@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
+from gateway.agent.models.offline_intents import ordered_text
 from gateway.agent.models.offline_languages import topic_to_forget
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
@@ -20,14 +21,17 @@ from workspaces.forget import NotePassage, author_of, forget, forgettable, holdi
 from workspaces.history import LogQuery, View
 from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError
+from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError, folded_text
 from workspaces.memory.hits import CLEAR
 from workspaces.memory.query import Query
-from workspaces.memory.text.dialogue import without_time
+from workspaces.memory.text.dialogue import read_line, without_time
+from workspaces.memory.text.tokens import STOP_WORDS
 
 _MARKS = lazy_pattern(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
 _LISTED = 10
 _NEAREST = 3
+_NO_NOTE = "No note that I can change here contains these words."
+_ELSEWHERE = "`/memory` with other words searches all that I keep; `/forget` with a place that it shows forgets it."
 _STAYS = "It remains in this conversation, in backups, and in older versions of these notes, until my owner purges it."
 
 
@@ -47,15 +51,23 @@ async def _forget(call: CommandCall) -> str:
     if (cited := cited_lines(call.arguments)) and cited.day is None:
         return await _remove_notes(call, _notes_by_citation(notes, cited))
     found = holding(notes, call.arguments)
-    orders = [note for note in found if topic_to_forget(without_time(note.text))]
-    match [note for note in found if note not in orders]:
-        case []:
-            done = f"{await _remove_notes(call, orders)}\n\n" if orders else ""
-            return done + await _no_match(call, {str(path) for path in paths})
-        case [only]:
-            return await _remove_notes(call, [only, *orders])
-        case _:
-            return "\n".join(_match_lines(found))
+    orders = [note for note in found if topic_to_forget(read_line(note.text).text)]
+    meant = [note for note in found if note not in orders]
+    if not meant:
+        done = f"{await _remove_notes(call, orders)}\n\n" if orders else ""
+        return done + await _no_match(call, notes)
+    if len(meant) == 1 or (len(_by_words(meant)) == 1 and call.asker.may_run(Who.CHAT)):
+        return await _remove_notes(call, found)
+    return "\n".join(_match_lines(found))
+
+
+def _by_words(notes: Sequence[NotePassage]) -> list[list[NotePassage]]:
+    """Return *notes* by what they say: of one message, copies stand in notes of a day and of its conversation."""
+    same: dict[str, list[NotePassage]] = {}
+    for note in notes:
+        said = read_line(note.text).text
+        same.setdefault(folded_text(ordered_text(said) or said), []).append(note)
+    return list(same.values())
 
 
 def _notes_by_mark(notes: Sequence[NotePassage], marks: Sequence[str]) -> list[NotePassage]:
@@ -87,19 +99,18 @@ def _match_lines(found: Sequence[NotePassage]) -> Iterator[str]:
         yield f"All of them: `/forget {' '.join(note.mark for note in found)}`"
 
 
-async def _no_match(call: CommandCall, paths: Collection[str]) -> str:
+async def _no_match(call: CommandCall, notes: Sequence[NotePassage]) -> str:
     """Return the answer that no note matches, with notes that clearly mean the same; others may be off-topic."""
-    query = Query(call.arguments, _LISTED, min_score=CLEAR)
-    result = await call.agent.memory.search(query, call.access)
-    near = [hit for hit in result.hits if hit.path in paths and hit.score >= CLEAR][:_NEAREST]
-    lines = [f"`/forget {hit.citation}`\n{quoted(hit.snippet)}\n" for hit in near]
-    if not near:
-        lines = [
-            "`/memory` with other words searches all that I keep; `/forget` with a place that it shows forgets it."
-        ]
-    return "\n".join(
-        ["No note that I can change here contains these words.", *(["The closest:"] if near else []), *lines]
-    )
+    telling = " ".join(word for word in call.arguments.split() if word.casefold() not in STOP_WORDS)
+    result = await call.agent.memory.search(Query(call.arguments, _LISTED, min_score=CLEAR), call.access)
+    clear = {hit.citation for hit in result.hits if hit.score >= CLEAR}
+    near = [*holding(notes, telling), *(note for note in notes if note.citation in clear)]
+    same = [each for each in _by_words(notes) if not {*each}.isdisjoint(near)][:_NEAREST]
+    if not same:
+        return f"{_NO_NOTE}\n{_ELSEWHERE}"
+    names = (each[0].citation if len(each) == 1 else " ".join(note.mark for note in each) for each in same)
+    lines = (f"`/forget {name}`\n{quoted(each[0].text)}\n" for name, each in zip(names, same, strict=True))
+    return "\n".join([_NO_NOTE, "The closest:", *lines])
 
 
 async def _remove_notes(call: CommandCall, notes: Sequence[NotePassage]) -> str:
@@ -170,8 +181,10 @@ async def _recorded_files(call: CommandCall, notes: Sequence[NotePassage]) -> fr
 
 
 def _result_lines(notes: Sequence[NotePassage], still_at: Sequence[str]) -> Iterator[str]:
-    yield f"Forgotten: {counted(len(notes), 'note')}."
-    yield from (f"{quoted(note.text)}\n" for note in notes[:_LISTED])
+    same = _by_words(notes)
+    places = f", in {len(notes)} places" if len(same) < len(notes) else ""
+    yield f"Forgotten: {counted(len(same), 'note')}{places}."
+    yield from (f"{quoted(each[0].text)}\n" for each in same[:_LISTED])
     if still_at:
         yield f"The same words are still at {', '.join(f'`{citation}`' for citation in still_at)}."
 

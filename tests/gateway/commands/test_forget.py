@@ -71,6 +71,25 @@ async def test_several_that_fit_are_listed_and_one_is_chosen(house: House) -> No
     assert "no longer exists, or is not in this chat" in await house.says(f"/forget {ann}")
 
 
+async def test_the_copies_of_one_message_are_one_note(house: House) -> None:
+    """They stand in the notes of its day and of its conversation, an order to note in the latter beside its note."""
+    said = "the code of the store is 7719#"
+    house.put("memory/2026-02-27.md", f"- 09:00 {said}\n- 10:00 Conversation\n  - Owner (10:10): Arvid hates breaks\n")
+    house.put(
+        "memory/2026-02-27-1100.md",
+        f"- 09:00 Owner ordered: remember {said}\n- 10:10 Owner: Arvid hates breaks\n- 10:20 Owner: forget the code\n",
+    )
+    told = await house.says("/forget the code of the store")
+    assert told.startswith("Forgotten: 1 note, in 2 places.\n> 09:00 the code of the store")
+    assert told.count("7719#") == 1
+    assert "7719#" not in house.text("memory/2026-02-27.md") + house.text("memory/2026-02-27-1100.md")
+    near = await house.says("/forget arvid and the breaks")
+    assert "No note that I can change here" in near
+    both = re.search(r"`(/forget #\w+ #\w+)`\n> Owner \(10:10\): Arvid hates breaks", near)
+    assert both is not None
+    assert "1 note, in 2 places" in await house.says(both[1])
+
+
 async def test_all_that_were_listed_can_go_at_once(house: House) -> None:
     """By the line that the list ends with."""
     told = await house.says("/forget tea")
