@@ -27,13 +27,21 @@ from gateway.agent.entries import (
 from gateway.agent.models.offline_intents import Intent, is_statement, job_intent, read_intent
 from gateway.agent.models.offline_jobs import ask_which, job_named, say_jobs, subject_of
 from gateway.agent.models.offline_languages import LANGUAGES
-from gateway.agent.models.offline_quotes import OFFER, as_quote, as_reminder, say_found, say_noted, say_own_words
+from gateway.agent.models.offline_quotes import (
+    OFFER,
+    as_quote,
+    as_reminder,
+    say_found,
+    say_known,
+    say_noted,
+    say_own_words,
+)
 from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.schedule.two_moments import WHICH, moments_in
 from workspaces.access import Locality
 
-SEARCH, NOTE, SCHEDULE = "memory_search", "add_note", "schedule"
+SEARCH, READ, NOTE, SCHEDULE = "memory_search", "memory_get", "add_note", "schedule"
 MAX_RESULTS = 6
 
 _HELP = f"""\
@@ -158,6 +166,8 @@ def _calls(intent: Intent, tools: set[str]) -> Iterator[ToolCall]:
         yield _call(SCHEDULE, **({"cancel": intent.cancelled_job} if intent.cancelled_job else {}))
     if intent.note and NOTE in tools:
         yield _call(NOTE, text=intent.note)
+    if intent.asks_about_me and {READ, SCHEDULE} <= tools:  # in the owner's own chat
+        yield _call(READ, path="MEMORY.md")
     if intent.query and SEARCH in tools:
         yield _call(SEARCH, query=intent.query, max_results=MAX_RESULTS)
 
@@ -200,6 +210,8 @@ def _outcome_text(result: ResultEntry, asked: _ToolArguments, said: Sequence[str
             return say_noted(asked.text, result.text)
         case "schedule":
             return say_jobs(result.text) if result.text[:1].isdecimal() else result.text
+        case "memory_get":
+            return say_known(result.text)
         case "memory_search":
             return say_found(result.text, asked.query, said, may_be_noted=can_note and is_statement(asked.query))
         case _:
@@ -257,6 +269,8 @@ def _refusal(intent: Intent) -> str:
         return "You are welcome."
     if intent.withholds:
         return _WITHHELD
+    if intent.asks_about_me:
+        return "Ask for something in the notes of this chat, or send `/memory` with a word."
     if intent.lacks_note:
         return "What should I remember? Write it after “remember that …”."
     if intent.note:

@@ -35,6 +35,8 @@ class Intent(Struct, frozen=True):
     """The text to forget."""
     withholds: bool = False
     """An order to keep something out of the notes."""
+    asks_about_me: bool = False
+    """A question for all that is known of the asker."""
     asks_own_words: bool = False
     """A question for what was said, without a topic."""
 
@@ -106,6 +108,18 @@ _PRONOUN = lazy_pattern(
     re.IGNORECASE,
 )
 """Words for something named before; in "is there space?" the "there" names nothing."""
+_NAMES_ITS_THING = lazy_pattern(
+    r"(?:whose|which|what)\s+\w+\s+(?:is|are|was|were)\s+(?:it|this|that|these|those|they)\b", re.IGNORECASE
+)
+"""The pronoun stands for the noun before it: "whose twins are those again?"."""
+_ABOUT_ME = lazy_pattern(
+    r"(?:what (?:do you|have you got|all do you) (?:know|remember|noted?|on)(?: about)? me"
+    r"|was weißt du (?:alles )?über mich|que sais-tu (?:de|sur) moi|¿?\s?qué sabes (?:de|sobre) mí|che cosa sai di me"
+    r"|cosa sai di me|o que (?:é que )?sabes? (?:de|sobre) mim|wat weet je over mij|co o mnie wiesz|ce știi despre mine"
+    r"|что ты (?:обо мне знаешь|знаешь обо мне)|що ти (?:про мене знаєш|знаєш про мене)"
+    r"|你(?:知道|了解)我(?:什么|的什么)|私について何を知って(?:いる|る))[\s?!.？]*",
+    re.IGNORECASE,
+)
 _QUESTION_MARKS = ("?", "？")
 _FEW_WORDS = 2
 """A question with at most this many content words and a pronoun refers to the one before it."""
@@ -144,6 +158,8 @@ def _question_intent(text: str, quoted: str, before: Sequence[str]) -> Intent:
     """Return the intent of a message that orders no note."""
     if withheld_by(text):
         return Intent(withholds=True)
+    if _ABOUT_ME.fullmatch(text):
+        return Intent(asks_about_me=True)
     if topic := topic_to_forget(text):
         return Intent(forgets=topic)
     topic_asked = topic_of_own_words(text)
@@ -270,7 +286,8 @@ def _sentences(text: str) -> list[tuple[int, int]]:
 def _query(text: str, quoted: str, before: Sequence[str]) -> str:
     """Return the text to search for: the question, with the words of the one that it refers to."""
     words = content_words(text)
-    leans = (len(words) < _FEW_WORDS and _FOLLOW_UP.match(text)) or (len(words) <= _FEW_WORDS and _PRONOUN.search(text))
+    points = _PRONOUN.search(text) and not _NAMES_ITS_THING.match(text)
+    leans = (len(words) < _FEW_WORDS and _FOLLOW_UP.match(text)) or (len(words) <= _FEW_WORDS and points)
     if quoted:
         return " ".join([text, *content_words(quoted)[:_QUERY_WORDS]])
     if not leans or not before:

@@ -32,10 +32,15 @@ the fact's, 13 have it so and 7 have a relevant one; of 9 questions about other 
 NEAREST = 2
 SAID_SHARE = 0.5
 """Share of a question's words in an earlier message of the same conversation from which that is quoted. Our choice."""
+SAID_MOST = 3
+"""Most of those that are quoted: a list is often told in several. Our choice."""
 QUOTES = 4
 QUOTE_CAP = 360
 """Longest quote, in characters: four of them fit a phone's screen without scrolling."""
 
+MOST_ITEMS = 12
+"""Most entries of `MEMORY.md` that are quoted: a phone's screen. Our choice."""
+ELSEWHERE = "The days' notes hold the rest: ask for something in them, or send `/memory` or `/history` with a word."
 NOTHING = "I have nothing about that in memory."
 UNCLEAR = "Nothing in memory clearly answers that. The nearest:"
 REMINDER_HEAD = "A reminder:\n\n"
@@ -68,6 +73,10 @@ class QuotedHit(_ToolJson):
     similarity: float = 0.0
     matched: float = 0.0
     holds: str = ""
+
+
+class _NoteToolResult(_ToolJson):
+    text: str = ""
 
 
 class SearchToolResult(_ToolJson):
@@ -105,7 +114,7 @@ def say_found(result: str, question: str, said: Sequence[str] = (), *, may_be_no
     near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][: 0 if is_news else NEAREST]
     parts = [_quote(hit, question) for hit in near]
     if not may_be_noted and (here := _said_about(question, said, found.hits if clear else near)):
-        parts = [_in_this_conversation([here], question), *(parts if clear else ())]
+        parts = [_in_this_conversation(here, question), *(parts if clear else ())]
     elif not clear and (near or not may_be_noted):
         parts = [UNCLEAR, *parts] if near else [NOTHING]
     if may_be_noted and (not clear or is_news):
@@ -113,6 +122,19 @@ def say_found(result: str, question: str, said: Sequence[str] = (), *, may_be_no
     if remark := _remark(found):
         parts.append(remark)
     return "\n\n".join(parts)
+
+
+def say_known(result: str) -> str:
+    """Return the answer to "What do you know about me?" from the JSON *result* of reading `MEMORY.md`."""
+    try:
+        text = _NoteToolResult.model_validate_json(result).text
+    except ValidationError:
+        text = ""
+    items = [line for line in text.splitlines() if line.startswith("- ")]
+    if not items:
+        return f"`MEMORY.md` has no entries yet. {ELSEWHERE}"
+    more = f"\n> … and {len(items) - MOST_ITEMS} more" if len(items) > MOST_ITEMS else ""
+    return f"`MEMORY.md` says:\n{as_quote(chr(10).join(items[:MOST_ITEMS]))}{more}\n\n{ELSEWHERE}"
 
 
 def say_noted(text: str, receipt: str) -> str:
@@ -134,18 +156,18 @@ def _in_this_conversation(said: Sequence[str], question: str) -> str:
     return "In this conversation you said:\n" + "\n".join(as_quote(excerpt(text, question)) for text in said)
 
 
-def _said_about(question: str, said: Sequence[str], known: Sequence[QuotedHit]) -> str:
-    """Return the statement of *said* that holds most words of *question*, the newest of several.
+def _said_about(question: str, said: Sequence[str], known: Sequence[QuotedHit]) -> list[str]:
+    """Return the statements of *said* that hold most words of *question*, at most `SAID_MOST`, the newest ones.
 
-    Empty if none holds `SAID_SHARE` of them, or one of *known* has it: memory then ranks it as it does the others.
+    None if none holds `SAID_SHARE` of them, or one of *known* has the newest: memory then ranks it as the others.
     """
     asked = set(query_terms(question))
-    best, most = "", SAID_SHARE
-    for text in filter(is_statement, said):
-        share = len(asked.intersection(terms(text))) / max(len(asked), 1)
-        if share >= most:
-            best, most = text.strip(), share
-    return "" if any(best in hit.snippet or _without_time(hit.snippet) in best for hit in known) else best
+    stated = [text.strip() for text in said if is_statement(text)]
+    shares = [len(asked.intersection(terms(text))) / max(len(asked), 1) for text in stated]
+    most = max(shares, default=0.0)
+    best = [text for text, share in zip(stated, shares, strict=True) if share == most >= SAID_SHARE][-SAID_MOST:]
+    is_known = any(best[-1] in hit.snippet or _without_time(hit.snippet) in best[-1] for hit in known if best)
+    return [] if is_known else list(dict.fromkeys(best))
 
 
 def _is_look_up(text: str) -> bool:

@@ -360,6 +360,19 @@ async def test_the_offline_responder_lists_jobs_and_cancels_one_by_its_number(tm
         assert not (await house.says(listing, OWNER_IN_GROUP)).startswith("No jobs")
 
 
+async def test_what_is_known_of_the_owner_is_quoted_in_their_own_chat(tmp_path: Path) -> None:
+    """The lasting notes; a guest learns neither what they hold nor that there are any."""
+    async with open_house(tmp_path) as house:
+        house.policy, house.model = WITH_GUEST, OfflineModel()
+        assert (await house.says("what do you know about me?")).startswith("`MEMORY.md` has no entries yet.")
+        await house.says("/remember profile: Rob is second engineer")
+        assert "says:\n> - Rob is second engineer" in await house.says("¿qué sabes de mí?")
+        for asker in (GUEST, OWNER_IN_GROUP):
+            answer = await house.says("what do you know about me?", asker)
+            assert answer.startswith("Ask for something in the notes of this chat")
+            assert "Rob" not in answer
+
+
 async def test_the_offline_responder_cancels_the_job_that_an_order_names(tmp_path: Path) -> None:
     """By its words, in any language, and only if they fit one alone; a job that is done is neither meant nor listed."""
     async with open_house(tmp_path) as house:

@@ -209,6 +209,18 @@ async def test_a_statement_that_memory_found_too_stands_where_it_ranks() -> None
     assert "In this conversation you said" in await talk.say("who did I get the new queen from?")
 
 
+async def test_a_list_that_was_told_in_several_messages_is_quoted_whole() -> None:
+    """Each of them has as many words of the question; the newest three, in the order in which they were said."""
+    talk = Talk()
+    for told in ("list for drydock: sea chest gratings", "the cat sleeps all day", "drydock list also: cooler plates"):
+        await talk.say(told)
+    answer = await talk.say("what's on the drydock list?")
+    assert answer.startswith(
+        "In this conversation you said:\n> list for drydock: sea chest gratings\n> drydock list also: cooler plates"
+    )
+    assert "cat" not in answer
+
+
 async def test_a_question_is_answered_with_quote_day_and_place() -> None:
     """The note's day is told in words, the time stands beside it, and the citation leads to the line."""
     answer = await Talk(PORT, FAINT).say("Where is the staging database?")

@@ -137,11 +137,18 @@ def test_a_note_and_a_question_are_both_heard() -> None:
         (["Where is the studio?"], "how do I get there?", "how do I get there? studio"),
         (["Where is the database?"], "What about the gym of Jon?", "What about the gym of Jon?"),
         ([], "and when was that?", "and when was that?"),
+        (["purifier no2 runs sweet"], "Whose twins are those again?", "Whose twins are those again?"),
     ],
 )  # fmt: skip
 def test_a_follow_up_takes_over_what_it_leans_on(before: list[str], said: str, query: str) -> None:
     """A short question that points back is searched with the words of the one before it."""
     assert read_intent([*before, said]).query == query
+
+
+@pytest.mark.parametrize("said", ["what do you know about me", "¿Qué sabes de mí?", "Was weißt du über mich?"])
+def test_a_question_for_all_that_is_known_is_no_search(said: str) -> None:
+    """No passage holds "about me": it would find nothing."""
+    assert read_intent([said]) == Intent(asks_about_me=True)
 
 
 def test_an_order_without_a_fact_means_what_was_said_before() -> None:
