@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gateway.control.agents import AgentDirectory
@@ -11,6 +12,9 @@ from gateway.control.order import Answer, Answers, LongOrder, Order, Progress, i
 
 if TYPE_CHECKING:
     from gateway.control.stream_wire import ChatOrder
+
+SEARCH = "/control/search"
+"""The path of a `SearchOrder`, whose type is loaded with the rest."""
 
 
 class LocalOperator:
@@ -25,6 +29,15 @@ class LocalOperator:
     def answers(self) -> Answers:
         """The functions for the orders."""
         return self._build()
+
+    async def foresee(self, path: str) -> None:
+        """Begin what the order that came to *path* will wait for: the memory worker, for a search.
+
+        It then starts while the parts that answer are loaded, which after a start takes as long as its own imports.
+        """
+        if path == SEARCH:
+            for agent in islice(self.agents, 1):  # one worker serves all
+                await agent.memory.wake()
 
     async def ask(self, order: Order[Answer]) -> Answer:
         answer: Answer = await self.answers.short[type(order)](order)

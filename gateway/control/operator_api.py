@@ -44,6 +44,9 @@ class LocalApi(OperatorApi, Protocol):
     def answers(self) -> Answers:
         """The functions for the orders that it executes."""
 
+    async def foresee(self, path: str) -> None:
+        """Begin what the order that came to *path* will wait for, and wait for nothing."""
+
 
 class Readiness(Protocol):
     """Whether a gateway accepts messages."""

@@ -57,6 +57,7 @@ class ControlPages:
         return JSONResponse(told, 200 if state.ready else 503)
 
     async def answer(self, request: Request) -> Response:
+        await self._operator.foresee(request.url.path)
         answers = self._operator.answers
         kind = next((kind for kind in (*answers.short, *answers.long) if path_of(kind) == request.url.path), None)
         if kind is None:

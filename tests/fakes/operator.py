@@ -90,9 +90,13 @@ class FakeOperator:
         self.was_left = asyncio.Event()
         """Set when a chat was given up by its reader."""
         self.asked = asyncio.Event()
+        self.foreseen: list[str] = []
         self.earlier: list[str] = []
         """Messages that waited for a reader."""
         """Set when a message has arrived."""
+
+    async def foresee(self, path: str) -> None:
+        self.foreseen.append(path)
 
     async def ask(self, order: Order[Answer]) -> Answer:
         answer: Answer = await self.answers.short[type(order)](order)

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from adapters.channel import Address
 from gateway.agent.write_policy import ApprovalReason
 from gateway.app.app import App
@@ -12,16 +14,18 @@ from gateway.control.admission_wire import PairOrder
 from gateway.control.browsers import BrowserOrder
 from gateway.control.cron_wire import CronOrder
 from gateway.control.exam_wire import ExamOrder
+from gateway.control.operator import SEARCH
 from gateway.control.operator_api import LocalApi
 from gateway.control.order import LongOrder, Order, Progress, answer_of, path_of
 from gateway.control.quarantine_wire import QuarantineOrder
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ApprovalOrder
+from gateway.control.wire import ApprovalOrder, SearchOrder
 from gateway.stores.admission import PairingRequest, Visitor
 from gateway.stores.quarantine import CRASHED_REPLY
 from gateway.stores.rows import Outgoing, Proposal
 from tests.fakes.operator import FakeOperator
 from tests.journeys.house import ENVIRON, make_home, running
+from workspaces.memory.client import WorkerClient
 from workspaces.records import field_names
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -46,6 +50,22 @@ async def test_each_order_is_answered_by_a_function_of_its_types(tmp_path: Path)
             for long, follow in answers.long.items():
                 hints = get_type_hints(follow)
                 assert (hints.pop("return"), *hints.values()) == (str, long, Progress)
+
+
+async def test_a_search_that_arrives_starts_the_memory_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything that answers it is loaded; another order starts none, as a worker takes 100 MB."""
+    woken: list[WorkerClient] = []
+
+    async def wake(worker: WorkerClient) -> None:
+        woken.append(worker)
+
+    monkeypatch.setattr(WorkerClient, "wake", wake)
+    assert path_of(SearchOrder) == SEARCH
+    async with running(make_home(tmp_path / "home")) as app:
+        await app.operator.foresee(path_of(StatusOrder))
+        assert woken == []
+        await app.operator.foresee(SEARCH)
+        assert len(woken) == 1
 
 
 async def test_times_are_in_the_owners_zone(tmp_path: Path) -> None:

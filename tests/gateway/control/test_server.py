@@ -12,7 +12,8 @@ from typing import Literal
 import httpx
 import pytest
 
-from gateway.control.order import Order
+from gateway.control.operator import SEARCH
+from gateway.control.order import Answers, Order
 from gateway.control.remote import RemoteOperator, reach_gateway
 from gateway.control.server import BODY_CAP, control_app
 from gateway.control.status_wire import MemoryOrder, Status, StatusOrder
@@ -220,6 +221,20 @@ async def test_an_unknown_agent_is_named_with_the_known_ones(operator: RemoteOpe
     }
     with pytest.raises(StrandlineError, match="no agent 'wrok'; the agents are: main, work"):
         await calls[call]()  # type: ignore[misc]  # each is a coroutine of its own type
+
+
+async def test_a_search_is_foreseen_before_what_answers_it_is_loaded(
+    operator: RemoteOperator, gateway: FakeOperator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parts that answer load while the memory worker starts."""
+    answers = gateway.answers
+
+    def loaded(_: FakeOperator) -> Answers:
+        assert gateway.foreseen == [SEARCH]
+        return answers
+
+    monkeypatch.setattr(FakeOperator, "answers", property(loaded))
+    await operator.ask(SearchOrder("anything", None))
 
 
 async def test_memory_is_searched_and_indexed(operator: RemoteOperator, gateway: FakeOperator) -> None:
