@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import BinaryIO
 
 from workspaces.memory.index.embeddings.choose import configured_embedder
@@ -43,12 +43,11 @@ def main() -> None:
     init = requests.get()
     if init is None:
         return
-    with ThreadPoolExecutor(1) as beside:
-        chosen = beside.submit(configured_embedder, init)
-        from workspaces.memory.index.loop import Loop
-        from workspaces.memory.index.request_handler import open_handler
+    chosen = configured_embedder(init, meanwhile=lambda: import_module("workspaces.memory.index.loop"))
+    from workspaces.memory.index.loop import Loop
+    from workspaces.memory.index.request_handler import open_handler
 
-        handler = open_handler(init, chosen.result())
+    handler = open_handler(init, chosen)
     try:
         Loop(handler, lambda frame: _write(stdout, frame), time.monotonic).run(requests)
     except BrokenPipeError:

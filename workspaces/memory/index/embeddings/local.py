@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -56,15 +57,17 @@ class LocalEmbedder(TransformerEmbedder):
     name = "e5-small-v2-adapted-int8-centred"
     languages = "English"
 
-    def __init__(self, folder: Path = MODEL_FOLDER, threads: int = 2) -> None:
+    def __init__(self, folder: Path = MODEL_FOLDER, threads: int = 2, meanwhile: Callable[[], object] = bool) -> None:
         """Load the model in *folder*; *threads* is the number of texts in parallel, one core each.
 
-        Raises EmbedderUnavailableError if a file is missing or differs from the bundled one.
+        *meanwhile* is called while libraries read the files. Raises EmbedderUnavailableError if one is missing or
+        differs from the bundled one.
         """
         with ThreadPoolExecutor(2) as beside:
             checked = beside.submit(check_files, folder)
             network = beside.submit(Network, folder / "model.onnx", FRAME)
             try:
+                meanwhile()
                 super().__init__(WordPieces(folder / "tokenizer.json"), network.result(), folder, threads)
             finally:
                 checked.result()  # its reason comes first: a damaged file may fail to load in any way

@@ -6,15 +6,27 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from scripts.fit_projection import SHIPPED
-from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, EmbedderUnavailableError
+from tests.fakes.patience import PATIENCE_S
+from workspaces.memory.client import WorkerSettings
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, EmbedderUnavailableError, local
+from workspaces.memory.index.embeddings.choose import configured_embedder
 from workspaces.memory.index.embeddings.local import MODEL_FOLDER, LocalEmbedder
-from workspaces.memory.index.embeddings.transformer import OVERLAP, QUERIES_KEPT, STOP_WORDS, WINDOW, windows
+from workspaces.memory.index.embeddings.transformer import (
+    OVERLAP,
+    QUERIES_KEPT,
+    STOP_WORDS,
+    WINDOW,
+    Network,
+    windows,
+)
 
 NOTE = "We moved the dentist appointment to Friday afternoon."
 LONG = " ".join(f"Entry {number}: the greenhouse reported {number % 37} degrees." for number in range(60))
@@ -216,3 +228,17 @@ def test_the_contract_loads_no_heavy_library() -> None:
     code = "import sys, workspaces.memory.index.embeddings; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "onnxruntime", "tokenizers"} & set(loaded.stdout.split())
+
+
+def test_what_else_is_to_be_loaded_is_loaded_while_the_network_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making the network's session leaves the interpreter to others: the worker imports the rest meanwhile."""
+    is_called = threading.Event()
+
+    class Slow(Network):
+        def __init__(self, *given: Any) -> None:
+            assert is_called.wait(PATIENCE_S)
+            super().__init__(*given)
+
+    monkeypatch.setattr(local, "Network", Slow)
+    assert configured_embedder(WorkerSettings().init, is_called.set).reason == ""
+    assert is_called.is_set()
