@@ -1,7 +1,6 @@
 """Files on Discord: download of people's attachments, and sending of ours."""
 
 import socket
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -26,20 +25,6 @@ from tests.fakes.discord_shapes import CHANNEL, TOKEN
 from tests.fakes.tally import Tally
 
 HERE = Address("discord", "home", CHANNEL)
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Discord]:
-    async with Discord() as server:
-        yield server
-        assert server.problems == []
-
-
-@pytest.fixture
-async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
-    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server, 2))
-    yield adapter
-    await adapter.close()
 
 
 async def attached(server: Discord, adapter: DiscordAdapter, content: bytes) -> Attachment:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -37,25 +36,6 @@ from tests.fakes.tally import Tally
 
 HERE = Address("discord", "home", CHANNEL)
 DEFERRED, SILENT = 5, 6
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Discord]:
-    async with Discord() as server:
-        yield server
-        assert server.problems == []
-
-
-@pytest.fixture
-def tally() -> Tally:
-    return Tally()
-
-
-@pytest.fixture
-async def adapter(server: Discord, tally: Tally) -> AsyncIterator[DiscordAdapter]:
-    adapter = DiscordAdapter("home", TOKEN, tally.count, servers=servers_of(server, 2))
-    yield adapter
-    await adapter.close()
 
 
 def to(text: str, reply_to: str | None, *buttons: Button, key: str = "t1.0") -> OutboundMessage:

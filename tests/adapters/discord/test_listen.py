@@ -25,17 +25,6 @@ IDENTIFY, RESUME = 2, 6
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Discord]:
-    async with Discord() as server:
-        yield server
-
-
-@pytest.fixture
-def tally() -> Tally:
-    return Tally()
-
-
-@pytest.fixture
 async def adapter(server: Discord, tally: Tally) -> AsyncIterator[DiscordAdapter]:
     async with connected(server, tally=tally) as adapter:
         yield adapter

@@ -30,13 +30,6 @@ PAGE = "<html><title>502 Bad Gateway</title></html>"
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Discord]:
-    async with Discord() as server:
-        yield server
-        assert server.problems == []
-
-
-@pytest.fixture
 async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
     adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server, 5))
     yield adapter

@@ -36,12 +36,6 @@ class Kept:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Discord]:
-    async with Discord() as server:
-        yield server
-
-
-@pytest.fixture
 def kept() -> Kept:
     return Kept()
 

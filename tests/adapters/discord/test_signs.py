@@ -1,15 +1,12 @@
 """A bot's typing indicator, reactions and menu, and missing settings."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from adapters.abilities import Examines, HasMenu, MenuEntry, Reacts
 from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, SendRefusedError
 from adapters.discord import DiscordAdapter
-from tests.fakes.discord import Discord, Fault, servers_of
-from tests.fakes.discord_shapes import BOT_ID, CHANNEL, THREAD, TOKEN
-from tests.fakes.tally import Tally
+from tests.fakes.discord import Discord, Fault
+from tests.fakes.discord_shapes import BOT_ID, CHANNEL, THREAD
 
 HERE = Address("discord", "home", CHANNEL)
 MAY_READ, MAY_READ_AS_A_LARGE_BOT = 1 << 19, 1 << 18
@@ -18,20 +15,6 @@ MENU = [
     MenuEntry("help", "", "List what you can say", for_owner=False),
     MenuEntry("forget", "[words]", "Take a note out", for_owner=True),
 ]
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Discord]:
-    async with Discord() as server:
-        yield server
-        assert server.problems == []
-
-
-@pytest.fixture
-async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
-    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server, 2))
-    yield adapter
-    await adapter.close()
 
 
 async def test_a_reaction_takes_the_place_of_our_last_one(server: Discord, adapter: DiscordAdapter) -> None:

@@ -36,12 +36,10 @@ class TellingTally(Tally):
         self.told.set()
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[BotApi]:
-    async with BotApi() as server:
-        server.join(-1)
-        server.join(-2)
-        yield server
+@pytest.fixture(autouse=True)
+def joined(server: BotApi) -> None:
+    server.join(-1)
+    server.join(-2)
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """File downloads from a Bot API server, and the meaning of each fault for the file."""
 
 import traceback
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -17,24 +16,14 @@ from adapters.channel import (
 from adapters.telegram import TelegramAdapter
 from adapters.telegram.files import LARGEST_FILE
 from tests.fakes.botapi import TOKEN, BotApi
-from tests.fakes.tally import Tally
 from tests.fakes.telegram import Fault
 
 PLAN = Attachment(AttachmentKind.DOCUMENT, "plan", "plan.pdf", "application/pdf")
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[BotApi]:
-    async with BotApi() as server:
-        server.files["plan"] = bytes(range(256)) * 1000
-        yield server
-
-
-@pytest.fixture
-async def adapter(server: BotApi) -> AsyncIterator[TelegramAdapter]:
-    adapter = TelegramAdapter("home", TOKEN, Tally().count, base_url=server.url)
-    yield adapter
-    await adapter.close()
+@pytest.fixture(autouse=True)
+def uploaded(server: BotApi) -> None:
+    server.files["plan"] = bytes(range(256)) * 1000
 
 
 async def fetched(adapter: FetchesFiles, attachment: Attachment = PLAN) -> list[bytes]:

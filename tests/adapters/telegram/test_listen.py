@@ -24,17 +24,6 @@ OUR_SETTING = r"\[channels\.telegram\.home\]"
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[BotApi]:
-    async with BotApi() as server:
-        yield server
-
-
-@pytest.fixture
-def tally() -> Tally:
-    return Tally()
-
-
-@pytest.fixture
 async def adapter(server: BotApi, tally: Tally) -> AsyncIterator[TelegramAdapter]:
     async with connected(server, tally=tally) as adapter:
         yield adapter

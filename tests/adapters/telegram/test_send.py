@@ -2,7 +2,6 @@
 
 import asyncio
 import traceback
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -37,24 +36,10 @@ BOLD = Body("hi there", (Entity(EntityType.BOLD, 0, 2),))
 TOO_FAR = Body("hi there", (Entity(EntityType.BOLD, 0, 99),))
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[BotApi]:
-    async with BotApi() as server:
-        server.join(42)
-        server.join(-1001, 77)
-        yield server
-
-
-@pytest.fixture
-def tally() -> Tally:
-    return Tally()
-
-
-@pytest.fixture
-async def adapter(server: BotApi, tally: Tally) -> AsyncIterator[TelegramAdapter]:
-    adapter = TelegramAdapter("home", TOKEN, tally.count, base_url=server.url)
-    yield adapter
-    await adapter.close()
+@pytest.fixture(autouse=True)
+def joined(server: BotApi) -> None:
+    server.join(42)
+    server.join(-1001, 77)
 
 
 def to(address: Address, body: Body = BOLD, reply_to: str | None = None) -> OutboundMessage:

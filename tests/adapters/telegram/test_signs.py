@@ -16,12 +16,10 @@ HELP = MenuEntry("help", "", "what I understand", for_owner=False)
 MEMORY = MenuEntry("memory", "[words]", "what I remember", for_owner=True)
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[BotApi]:
-    async with BotApi() as server:
-        server.join(42)
-        server.join(-1001, 77)
-        yield server
+@pytest.fixture(autouse=True)
+def joined(server: BotApi) -> None:
+    server.join(42)
+    server.join(-1001, 77)
 
 
 @pytest.fixture

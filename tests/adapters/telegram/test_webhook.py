@@ -28,17 +28,6 @@ WAY = Webhook("https://bot.example.org/telegram/home", SECRET)
 HELLO = {"message_id": 7, "date": 1793707200, "chat": {"id": 42, "type": "private"}, "text": "hello"}
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[BotApi]:
-    async with BotApi() as server:
-        yield server
-
-
-@pytest.fixture
-def tally() -> Tally:
-    return Tally()
-
-
 @asynccontextmanager
 async def connected(
     server: BotApi, tally: Tally, way: LongPoll | Webhook = WAY, token: str = TOKEN
