@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from adapters.abilities import Deletes, HoldsBack, Joins, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
+from adapters.terminal import CHANNEL as TERMINAL
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.choose import load_clients
 from gateway.app.admission import pairing_notices_of
 from gateway.app.agents import INDEXED_AT_ONCE, watched_folders
 from gateway.app.automatic_backups import AutomaticBackups
-from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.disk_room import warn_of_short_disk
 from gateway.app.lost_records import tell_of_choices, tell_of_state

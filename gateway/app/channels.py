@@ -10,7 +10,7 @@ from adapters.channel import Adapter, Address, ChannelError, ChatKind, Count, In
 from adapters.http import CHANNEL as HTTP
 from adapters.http import HttpAdapter
 from adapters.spoken import CHAT, OWNER
-from adapters.spoken import OWNER as PAGE_OWNER
+from adapters.terminal import CHANNEL as TERMINAL
 from adapters.terminal import TerminalAdapter
 from adapters.web import CHANNEL as WEB
 from adapters.web import WebAdapter
@@ -28,8 +28,6 @@ from gateway.plugins import CHANNELS as CHANNEL_PLUGINS
 from gateway.plugins import plugins
 from workspaces.access import AgentId
 
-TERMINAL = "terminal"
-
 
 def policy_of(config: Config) -> Policy:
     """Return the policy: the owner at every terminal, and the configured people on each bot account."""
@@ -46,7 +44,7 @@ def policy_of(config: Config) -> Policy:
         owners |= {f"{HTTP}:{name}"} if held.owner else set()
     if config.web.enabled:
         accounts |= {(WEB, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
-        owners.add(f"{WEB}:{PAGE_OWNER.id}")
+        owners.add(f"{WEB}:{OWNER.id}")
     return Policy(frozenset(owners), accounts)
 
 
@@ -146,11 +144,6 @@ def terminals_of(config: Config) -> dict[AgentId, TerminalAdapter]:
     return {AgentId(agent): TerminalAdapter(agent) for agent in config.agents}
 
 
-def terminal_account(adapter: TerminalAdapter) -> BotAccount:
-    """Return the account of a terminal, which is always available."""
-    return _always(adapter)
-
-
 def reaction_of(config: Config) -> str:
     """Return the reaction to a message that is being answered; empty for none."""
     return "" if config.signs.reaction == "off" else config.signs.reaction
@@ -161,11 +154,13 @@ def web_accounts(config: Config) -> list[BotAccount]:
 
     Any of several gateways may serve them.
     """
-    pages = [_always(WebAdapter(agent)) for agent in config.agents] if config.web.enabled else []
-    return [*(_always(HttpAdapter(name)) for name, _ in held_tokens(config.web)), *pages]
+    pages = [open_account(WebAdapter(agent)) for agent in config.agents] if config.web.enabled else []
+    return [*(open_account(HttpAdapter(name)) for name, _ in held_tokens(config.web)), *pages]
 
 
-def _always(adapter: Adapter) -> BotAccount:
+def open_account(adapter: Adapter) -> BotAccount:
+    """Return the account of *adapter*, which is always available."""
+
     async def build() -> Adapter:
         return adapter
 

@@ -5,8 +5,9 @@ from functools import partial
 
 from adapters.channel import Address
 from adapters.spoken import CHAT
+from adapters.terminal import CHANNEL as TERMINAL
 from gateway.admission.routing import Routes
-from gateway.app.channels import TERMINAL, reach_of, terminal_chat
+from gateway.app.channels import reach_of, terminal_chat
 from gateway.cluster.membership import Share
 from gateway.config import OwnerZone
 from gateway.delivery.owner_chat import OwnerChats

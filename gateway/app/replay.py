@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from adapters.spoken import CHAT
+from adapters.terminal import CHANNEL as TERMINAL
 from gateway.admission.routing import SessionKey, is_session, is_unasked, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.entries import (
@@ -30,7 +31,6 @@ from gateway.agent.entries import (
 from gateway.agent.models.port import ModelRequest, OnText, WrappedModel, reader_of
 from gateway.agent.receipts import READING, ReceiptLevel, receipt_line
 from gateway.app.app import App
-from gateway.app.channels import TERMINAL
 from gateway.app.trial import RecordedClock
 from gateway.backup.inventory import SAID, Lines, said_line, transcripts_of
 from gateway.errors import ModelUnavailableError, StrandlineError

@@ -30,9 +30,9 @@ from gateway.app.agents import open_agents, open_models, open_workspaces, turn_s
 from gateway.app.budgets import agent_budgets_of
 from gateway.app.channels import (
     bot_accounts,
+    open_account,
     reaction_of,
     routes_of,
-    terminal_account,
     terminals_of,
     web_accounts,
 )
@@ -90,7 +90,7 @@ class Channels(Struct, frozen=True):
     @property
     def accounts(self) -> list[BotAccount]:
         """Every listening account, terminals first."""
-        return [*map(terminal_account, self.terminals.values()), *self.bots]
+        return [*map(open_account, self.terminals.values()), *self.bots]
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,11 +79,9 @@ def _without_new_freedom(now: _KnownTool, before: _KnownTool | None) -> _KnownTo
 def _changes(before: Mapping[str, _KnownTool], now: Mapping[str, _KnownTool]) -> Iterator[str]:
     new = [name for name in now if name not in before]
     changed = [name for name in now if name in before and now[name].digest != before[name].digest]
-    yield from (f"{what} {', '.join(f'`{each}`' for each in names)}" for what, names in _named(new, changed))
-
-
-def _named(new: list[str], changed: list[str]) -> Iterator[tuple[str, list[str]]]:
-    yield from ((what, names) for what, names in (("new:", new), ("described otherwise:", changed)) if names)
+    for what, names in (("new:", new), ("described otherwise:", changed)):
+        if names:
+            yield f"{what} {', '.join(f'`{each}`' for each in names)}"
 
 
 def _notice(server: str, changes: str) -> str:

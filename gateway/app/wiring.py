@@ -6,6 +6,7 @@ from functools import cached_property, partial
 import structlog
 
 from adapters.channel import InboundMessage
+from adapters.terminal import CHANNEL as TERMINAL
 from gateway.admission.gate import AdmissionGate
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, route
@@ -15,7 +16,6 @@ from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.whole_memory import WholeMemory
 from gateway.app.admission import gate_of, group_requests_of
 from gateway.app.agents import lifecycle_settings, queue_modes, rhythms, turn_settings
-from gateway.app.channels import TERMINAL
 from gateway.app.files import enclosures_of, intake_of
 from gateway.app.health import health_of
 from gateway.app.house import chat_reader, may_carry
