@@ -20,9 +20,12 @@ from hypothesis import HealthCheck, settings
 from gateway.__main__ import GARBAGE
 from gateway.agent.recall import RecallSettings
 from tests.collected import forked_workers, slow_first
+from tests.fakes.packages import install
 from tests.fakes.patience import PATIENCE_S
 from tests.leak_search import leaks_in_homes
 from tests.zygote import forked_programs, started_programs
+
+__all__ = ["install"]
 
 IN_MEMORY, ROOM_BYTES = Path("/dev/shm"), 4_000_000_000
 """Where files of tests lie if so much is free: no test is about a power cut, and many flush some eight files."""

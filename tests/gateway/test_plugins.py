@@ -10,9 +10,7 @@ from gateway.channels.settings import UnavailableBot, channel_settings
 from gateway.config.reading import parse_config
 from gateway.errors import ConfigError, PluginError
 from gateway.plugins import CHANNELS, clashes, plugins
-from tests.fakes.packages import Install, install
-
-__all__ = ["install"]
+from tests.fakes.packages import Install
 
 ROOT = Path(__file__).parent.parent.parent
 SMOKE = "[strandline.channels]\nsmoke = smoke_signals:Settings\n"

@@ -5,13 +5,11 @@ from pathlib import Path
 from gateway.control.status_wire import StatusOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
-from tests.fakes.packages import Install, install
+from tests.fakes.packages import Install
 from tests.fakes.provider_stub import Reply, call, steps
 from tests.gateway.test_plugins import CODE, SMOKE
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
 from tests.journeys.test_tutorial import blocks
-
-__all__ = ["install"]
 
 
 async def test_a_package_that_cannot_be_loaded_stops_nothing_else(install: Install, tmp_path: Path) -> None:

@@ -18,12 +18,10 @@ from gateway.sessions.extractive_summary import conversation
 from gateway.stores.rows import InboxRow
 from gateway.turns.attachments import TakenIn
 from tests.fakes.model import ScriptedModel, Step, call, note_of, says
-from tests.fakes.packages import Install, install
+from tests.fakes.packages import Install
 from tests.gateway.commands.house import OWNER, SHARED, House, open_house
 from workspaces.history import LogQuery, Origin, changes_of
 from workspaces.history.line_origins import LineOrigin
-
-__all__ = ["install"]
 
 EXPOSED = Origin("main/main", "2", "t-2", others=True)
 SAVING = says("", call("save_memory", text="Sam is the owner.", category="profile"))

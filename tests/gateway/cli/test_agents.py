@@ -3,23 +3,16 @@
 import asyncio
 import io
 import json
-import os
 import stat
 import sys
-from collections.abc import AsyncIterator
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from gateway.config import read_config
-from gateway.control.server import control_app
-from gateway.home import ControlFile
-from gateway.runtime.http_server import serving
 from tests.fakes.operator import FakeOperator
-from tests.gateway.cli.test_main import Terminal, at_home, terminal
-
-__all__ = ["at_home", "terminal"]
+from tests.gateway.cli.terminal import Terminal
 
 BINDING = '\n# the bot\n[[bindings]]\nagent = "work"\nchat = "-100"\n# the end\n'
 
@@ -166,16 +159,6 @@ def test_without_a_home_nothing_is_made(terminal: Terminal) -> None:
 
 
 # --- beside a running gateway
-
-
-@pytest.fixture
-async def running(at_home: Terminal) -> AsyncIterator[FakeOperator]:
-    """A gateway that owns the terminal's home and knows the agents main and work."""
-    operator = FakeOperator(("main", "work"))
-    with at_home.home.lock("strandline up"):
-        async with serving(control_app(operator, operator, "token"), "127.0.0.1", 0, grace_s=0) as address:
-            with at_home.home.announced(ControlFile(address, "token", os.getpid())):
-                yield operator
 
 
 async def test_a_running_gateway_is_left_alone(at_home: Terminal, running: FakeOperator) -> None:

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.cli.test_main import Outcome, Terminal, at_home, terminal
-
-__all__ = ["at_home", "terminal"]
+from tests.gateway.cli.terminal import Outcome, Terminal
 
 RULES = """
 from gateway.hooks import MESSAGE_SENT, on

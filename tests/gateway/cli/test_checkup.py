@@ -2,9 +2,7 @@
 
 import json
 
-from tests.gateway.cli.test_main import Terminal, at_home, terminal
-
-__all__ = ["at_home", "terminal"]
+from tests.gateway.cli.terminal import Terminal
 
 
 def test_a_check_up_prints_its_proposals_with_their_differences(at_home: Terminal) -> None:

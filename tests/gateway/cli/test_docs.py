@@ -9,10 +9,8 @@ import pytest
 
 from gateway.cli.docs import pages
 from tests.fakes.screen import on_screen
-from tests.gateway.cli.test_main import Terminal, terminal
+from tests.gateway.cli.terminal import Terminal
 from tests.journeys.prompt import ROOT, prompt
-
-__all__ = ["terminal"]
 
 PRODUCT = ("adapters", "gateway", "strandline", "workspaces")
 NAMED = re.compile(r"strandline docs ([a-z-]+)")

@@ -5,9 +5,7 @@ import json
 import pytest
 
 from gateway.runtime.escape import visible
-from tests.gateway.cli.test_main import Terminal, at_home, terminal
-
-__all__ = ["at_home", "terminal"]
+from tests.gateway.cli.terminal import Terminal
 
 
 def test_the_log_is_newest_first(at_home: Terminal) -> None:

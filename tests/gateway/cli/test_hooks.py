@@ -2,10 +2,8 @@
 
 import json
 
-from tests.gateway.cli.test_main import Terminal, at_home, terminal
+from tests.gateway.cli.terminal import Terminal
 from tests.gateway.hooks.folder import program, put
-
-__all__ = ["at_home", "terminal"]
 
 RULES = """
 from dataclasses import replace

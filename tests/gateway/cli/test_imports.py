@@ -13,15 +13,13 @@ from gateway.home import Home
 from gateway.importers.imported import ImportFormatError
 from gateway.importers.loading import imported
 from tests.fakes.operator import FakeGateway, FakeOperator
-from tests.fakes.packages import Install, install
+from tests.fakes.packages import Install
 from tests.journeys.test_tutorial import blocks
 from workspaces.access import AgentId, owner_access
 from workspaces.bootstrap import bootstrap_files
 from workspaces.history import History, LineOrigin, LineOrigins
 from workspaces.prompt_limits import Limits
 from workspaces.workspace import Workspace
-
-__all__ = ["install"]
 
 
 def sample(name: str, said: str) -> dict[str, object]:

@@ -10,13 +10,11 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from gateway.channels.telegram import TelegramSettings
-from gateway.cli import main
 from gateway.cli.command_group import CommandEntry
 from gateway.cli.invocation import Invocation
 from gateway.cli.main import COMMANDS
@@ -24,53 +22,13 @@ from gateway.cli.memory import hit_lines, origin_lines
 from gateway.cli.status import memory_line
 from gateway.cli.up import serve
 from gateway.config import read_config
-from gateway.control.server import control_app
 from gateway.control.status_wire import MemoryStatus
 from gateway.control.wire import MemorySearchAnswer, MemorySource, OriginStep, SearchHit
-from gateway.home import ControlFile, Home
-from gateway.runtime.http_server import serving
-from tests.fakes.operator import NOTED_AT, FakeGateway, FakeOperator
+from gateway.home import Home
+from tests.fakes.operator import NOTED_AT, FakeOperator
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import free_port
-
-ENVIRON = {"TZ": "Europe/Berlin"}
-
-
-@dataclass
-class Outcome:
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
-
-
-class Terminal:
-    """Runs commands in this process, on gateways that remember between them."""
-
-    def __init__(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-        self.home = home
-        self.gateway = FakeGateway(FakeOperator(("main", "work")))
-        self._capsys = capsys
-
-    def __call__(self, *argv: str, environ: Mapping[str, str] = ENVIRON, home: bool = True) -> Outcome:
-        where = ["--home", str(self.home.path)] if home else []
-        status = main.run([*argv, *where], environ, "strandline", self.gateway)
-        shown = self._capsys.readouterr()
-        return Outcome(status, shown.out, shown.err)
-
-
-@pytest.fixture
-def terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    return Terminal(Home(tmp_path / "home"), capsys)
-
-
-@pytest.fixture
-def at_home(terminal: Terminal) -> Terminal:
-    """A terminal whose home exists."""
-    assert terminal("init", "--yes").status == 0
-    return terminal
-
+from tests.gateway.cli.terminal import ENVIRON, Terminal
 
 # --- the home
 
@@ -489,16 +447,6 @@ def test_status_says_that_nothing_runs_and_what_was_counted(at_home: Terminal) -
 
 
 # --- with one
-
-
-@pytest.fixture
-async def running(at_home: Terminal) -> AsyncIterator[FakeOperator]:
-    """A gateway that owns the terminal's home."""
-    operator = FakeOperator(("main",))
-    with at_home.home.lock("strandline up"):
-        async with serving(control_app(operator, operator, "token"), "127.0.0.1", 0, grace_s=0) as address:
-            with at_home.home.announced(ControlFile(address, "token", os.getpid())):
-                yield operator
 
 
 async def test_commands_use_the_gateway_that_runs(at_home: Terminal, running: FakeOperator) -> None:

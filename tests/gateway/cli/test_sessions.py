@@ -5,9 +5,7 @@ import resource
 import stat
 from pathlib import Path
 
-from tests.gateway.cli.test_main import Terminal, at_home, terminal
-
-__all__ = ["at_home", "terminal"]
+from tests.gateway.cli.terminal import Terminal
 
 EVIL = "\x1b[2J\u202eoops"
 

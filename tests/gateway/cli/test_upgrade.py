@@ -14,11 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.backup.homes import files_below
-from tests.gateway.cli.test_main import Terminal, terminal
+from tests.gateway.cli.terminal import Terminal
 from tests.homes.laid_out import VERSIONS, laid_out
 from tests.journeys.house import ENVIRON
-
-__all__ = ["terminal"]
 
 VERSION = VERSIONS[-1]
 

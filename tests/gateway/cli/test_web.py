@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from tests.gateway.cli.test_main import Terminal, at_home, terminal
-
-__all__ = ["at_home", "terminal"]
+from tests.gateway.cli.terminal import Terminal
 
 
 def open_web(at_home: Terminal, settings: str = "port = 8200") -> Terminal:

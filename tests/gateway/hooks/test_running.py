@@ -25,12 +25,10 @@ from gateway.hooks import (
     load_hooks,
     on,
 )
-from tests.fakes.packages import Install, install
+from tests.fakes.packages import Install
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
-
-__all__ = ["install"]
 
 RULES = BootstrapFile("AGENTS.md", "the rules")
 EXTRA = BootstrapFile("TEAM.md", "the team")

@@ -10,9 +10,7 @@ from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ModelRefusedError, ModelUnavailableError
 from gateway.plugins import MODELS, plugins
 from tests.fakes.model import ScriptedModel
-from tests.fakes.packages import Install, install
-
-__all__ = ["install"]
+from tests.fakes.packages import Install
 
 ENTRY = "[strandline.models]\nfog = fog_model:Fog\n"
 CODE = """

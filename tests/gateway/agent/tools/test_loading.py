@@ -8,10 +8,8 @@ from gateway.agent.tools.loading import _tools_of, tool_faults
 from gateway.agent.tools.tool import FromOutside, Tool, done
 from gateway.errors import ToolError
 from gateway.plugins import TOOLS, plugins
-from tests.fakes.packages import Install, install
+from tests.fakes.packages import Install
 from workspaces.access import Access, AgentId, Scope, SessionType
-
-__all__ = ["install"]
 
 CODE = """
 from strandline.tools import SessionType, ToolError, tool

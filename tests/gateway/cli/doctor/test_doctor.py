@@ -1,56 +1,21 @@
-import json
 import sys
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
-from gateway.cli import main
 from gateway.cli.doctor.doctor import check_disk, check_python
 from gateway.control.finding import Finding, Level, findings_of
 from gateway.control.status_wire import AgentStatus, Status
 from gateway.control.wire import MemorySearchAnswer, SearchOrder
 from gateway.errors import GatewayBusyError
 from gateway.home import Home
-from tests.fakes.operator import FakeGateway, FakeOperator
-from tests.fakes.packages import Install, install
+from tests.fakes.packages import Install
+from tests.gateway.cli.doctor.patient import Patient
 from tests.gateway.test_plugins import CODE, SMOKE
 from workspaces.secrets import REMOVED
 
-__all__ = ["install"]
-
 Usage = namedtuple("Usage", ["total", "used", "free"])
-
-
-class Patient:
-    """A home that a doctor looks at."""
-
-    def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.home = Home(path)
-        self.gateway = FakeGateway(FakeOperator())
-        self._capsys = capsys
-
-    def run(self, *argv: str, environ: dict[str, str] | None = None) -> tuple[int, str]:
-        status = main.run([*argv, "--home", str(self.home.path)], environ or {}, "strandline", self.gateway)
-        return status, self._capsys.readouterr().out
-
-    def findings(self, environ: dict[str, str] | None = None, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
-        """Return the exit status, and the worst level with its detail by check."""
-        status, out = self.run("doctor", "--json", *options, environ=environ)
-        worst: dict[str, tuple[str, str]] = {}
-        order = list(Level)
-        for found in json.loads(out)["findings"]:
-            before = worst.get(found["check"], ("ok", ""))
-            if order.index(Level(found["level"])) >= order.index(Level(before[0])):
-                worst[found["check"]] = (found["level"], found["detail"] + " → " + found["mend"])
-        return status, worst
-
-
-@pytest.fixture
-def patient(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Patient:
-    patient = Patient(tmp_path / "home", capsys)
-    assert patient.run("init", "--yes")[0] == 0
-    return patient
 
 
 def test_a_sound_home_passes_and_its_limits_are_said(patient: Patient) -> None:

@@ -12,9 +12,7 @@ import pytest
 from gateway.cli.doctor.doctor import check_python
 from gateway.control.finding import Finding, Level, findings_of
 from gateway.control.status_wire import AgentStatus, ChannelStatus, Status
-from tests.gateway.cli.doctor.test_doctor import Patient, patient
-
-__all__ = ["patient"]
+from tests.gateway.cli.doctor.patient import Patient
 
 ROOT = Path(__file__).parents[4]
 BOT = '[channels.telegram.home]\ntoken_env = "T"\nbase_url = "http://127.0.0.1:9"\n'

@@ -16,9 +16,7 @@ from gateway.stores.redis.about import RedisAbout
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.fakes.redis_server import KEEPS_ALL, KINDS, RedisServer, running
 from tests.fakes.redis_several import cluster, watched
-from tests.gateway.cli.doctor.test_doctor import Patient, patient
-
-__all__ = ["patient"]
+from tests.gateway.cli.doctor.patient import Patient
 
 Told = list[tuple[str, str]]
 """Each finding's level, and what it says with how to mend it."""

@@ -4,9 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.gateway.cli.doctor.test_doctor import Patient, patient
-
-__all__ = ["patient"]
+from tests.gateway.cli.doctor.patient import Patient
 
 ROOT = Path(__file__).parents[4]
 FAKE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.fakes.tool_server import main; main('wrong')"
