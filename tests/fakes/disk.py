@@ -1,6 +1,7 @@
-"""A small file system in memory, which a test may fill."""
+"""Full disks: a small file system in memory, which a test may fill, and a limit for all files."""
 
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,17 @@ def small_disk(folder: Path, size_mb: int = 64) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@contextmanager
+def files_end_at(size: int) -> Iterator[None]:
+    """Let the system refuse every byte beyond *size* of a file, as it does on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def fill(folder: Path, spare: int = 0) -> Path:

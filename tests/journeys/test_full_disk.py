@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gateway.control.stream_wire import ChatOrder
+from tests.fakes.disk import files_end_at
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running
-from tests.workspaces.test_files import files_end_at
 from tests.workspaces.turns import MAIN
 from workspaces.errors import WorkspaceUnusableError
 

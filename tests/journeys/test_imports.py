@@ -14,9 +14,9 @@ from gateway.cli import main
 from gateway.control.stream_wire import ChatOrder, IndexOrder
 from gateway.control.wire import SearchOrder, SessionsOrder
 from gateway.home import Home
+from tests.fakes.disk import files_end_at
 from tests.gateway.importers.exports import LIVED_IN, archive, chatgpt, openclaw
 from tests.journeys.house import make_home, running
-from tests.workspaces.test_files import files_end_at
 from workspaces.access import AgentId
 from workspaces.history.history import History
 from workspaces.workspace import Workspace

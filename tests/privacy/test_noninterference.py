@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,15 +14,13 @@ from typing import Literal
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from adapters.channel import ChatKind, InboundMessage
 from tests.fakes.clock import ManualClock
 from tests.privacy.contents import WORDS, Secret
 from tests.privacy.hostile import Hostile, citations
 from tests.privacy.scripted import BREAK, says
-from tests.privacy.world import OWNER, OWNER_CHAT, SAM, Heard, World, message, stand_ins, world
-from workspaces.memory.client import WorkerClient, WorkerSettings
+from tests.privacy.world import OWNER, OWNER_CHAT, SAM, Heard, World, message, world
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +85,6 @@ class Tally:
     """Of subagents."""
     answered: Counter[str] = field(default_factory=Counter)
     """By tool: calls that were no error."""
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture(scope="module")
-def clock(runner: asyncio.Runner) -> Iterator[ManualClock]:
-    """Let one clock and one memory worker serve all worlds."""
-    clock, worker = ManualClock(), WorkerClient(WorkerSettings(deadline_s=300.0))
-    with pytest.MonkeyPatch.context() as patch, capture_logs():
-        stand_ins(patch, worker, clock)
-        yield clock
-    runner.run(worker.close())
 
 
 @pytest.mark.parametrize(

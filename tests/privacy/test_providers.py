@@ -3,14 +3,13 @@
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from structlog.testing import capture_logs
 
 from adapters.channel import ChatKind, InboundMessage
 from gateway.agent.entries import ReplyEntry
@@ -20,9 +19,8 @@ from tests.privacy.contents import WORDS, Secret, items, sentence
 from tests.privacy.hostile import Hostile
 from tests.privacy.scripted import Request, Script, says
 from tests.privacy.test_noninterference import IN_MEMORY, difference
-from tests.privacy.world import OWNER, OWNER_CHAT, Heard, World, stand_ins, world
+from tests.privacy.world import OWNER, OWNER_CHAT, Heard, World, world
 from workspaces.access import Locality
-from workspaces.memory.client import WorkerClient, WorkerSettings
 
 COMMON = Secret(1, 4)
 CALLS = 25
@@ -45,21 +43,6 @@ def marked(seed: int) -> dict[str, str]:
         f"memory/vault/{rng.choice(WORDS)}{rng.randint(1, 99)}.md": items(rng, long),
         f"vault/{rng.choice(WORDS)}{rng.randint(1, 99)}.md": items(rng, long),
     }
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture(scope="module")
-def clock(runner: asyncio.Runner) -> Iterator[ManualClock]:
-    clock, worker = ManualClock(), WorkerClient(WorkerSettings(deadline_s=300.0))
-    with pytest.MonkeyPatch.context() as patch, capture_logs():
-        stand_ins(patch, worker, clock)
-        yield clock
-    runner.run(worker.close())
 
 
 @asynccontextmanager

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tests.fakes.disk import files_end_at
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.crashing import LINE, NEW, OLD
 from workspaces.errors import (
@@ -376,17 +376,6 @@ def test_a_kill_at_any_step_leaves_the_old_file_or_the_new(tmp_path: Path) -> No
     assert seen["new day"] == {None, f"# day\n{LINE}"}
     assert any(end["left"] for end in ends)
     assert len(ends) > 30
-
-
-@contextmanager
-def files_end_at(size: int) -> Iterator[None]:
-    """Let the system refuse every byte beyond *size* of a file, as it does on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_full_disk_leaves_the_old_file(folder: Folder, root: Path) -> None:

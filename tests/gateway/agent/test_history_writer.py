@@ -14,9 +14,9 @@ from filelock import FileLock
 from gateway.agent.file_trouble import FileTroubleNotices
 from gateway.agent.history_writer import UNUSABLE, HistoryWriter
 from gateway.runtime.threads import Threads
+from tests.fakes.disk import files_end_at
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.history.home import START, Home
-from tests.workspaces.test_files import files_end_at
 from tests.workspaces.turns import AGENT, MAIN
 from workspaces.errors import HistoryUnusableError, WorkspaceUnusableError
 from workspaces.history import ExposedTurns, History, LineOrigin, LogQuery, Origin, repository

@@ -1,10 +1,6 @@
 """The registry's commands stand in the platforms' own menus."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
 
 from adapters.abilities import MenuEntry
 from adapters.channel import ChannelConfigError, ChannelUnavailableError
@@ -29,13 +25,6 @@ def command(name: str, who: Who) -> Command:
 
 
 ENTRIES = menu_entries([command("why", Who.ANYONE), command("status", Who.OWNER), command("purge", Who.MAIN)])
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = await SqliteStore.open(tmp_path / "state.db")
-    yield store
-    await store.close()
 
 
 def test_an_entry_says_whom_a_command_is_for() -> None:

@@ -1,25 +1,15 @@
 """What the owner purges is in no version, no conversation and no answer any more."""
 
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, House
+from tests.workspaces.history.home import every_object
 from workspaces.history import LogQuery
 from workspaces.memory.text.fingerprint import fingerprint
 
 DAY = "memory/2026-02-28.md"
 PASSAGE = "the vault opens with heron"
-
-
-def every_object(git_dir: Path) -> str:
-    """Return the contents of all objects of a repository, as git's program tells."""
-    git = shutil.which("git")
-    assert git is not None
-    command = [git, "--git-dir", str(git_dir), "cat-file", "--batch-all-objects", "--batch"]
-    return subprocess.run(command, capture_output=True, check=True).stdout.decode(errors="replace")
 
 
 def holders(house: House) -> set[str]:

@@ -1,8 +1,6 @@
 """Chat for messages to the owner that answer nobody."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -47,13 +45,6 @@ async def learn(known: OwnerChats, message: InboundMessage, **changed: object) -
 
 def said(address: Address, person: str, kind: ChatKind = ChatKind.DIRECT) -> InboundMessage:
     return replace(message("hello", id="1"), address=address, sender=Sender(person, "Somebody"), kind=kind)
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = await SqliteStore.open(tmp_path / "state.db")
-    yield store
-    await store.close()
 
 
 async def test_telegrams_chat_is_known_before_anybody_wrote(store: SqliteStore) -> None:

@@ -1,6 +1,5 @@
 """Notices to the owner besides answers."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,13 +19,6 @@ from strandline.testing.adapter import message
 OWNER = Address("terminal", "main", CHAT)
 GROUP = Address("telegram", "home", "-5")
 PHONE = Address("telegram", "home", "7")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = await SqliteStore.open(tmp_path / "state.db")
-    yield store
-    await store.close()
 
 
 async def test_the_owner_is_told_once_what_to_write_when_a_group_moved(store: SqliteStore) -> None:

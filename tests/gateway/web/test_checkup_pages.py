@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.web.browsing import Browser, a_code, browser_at, echo
+from tests.gateway.web.browsing import Browser, echo
 from tests.gateway.web.house import House, open_house
 from workspaces.access import AgentId
 
@@ -18,13 +18,6 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     async with open_house(tmp_path, echo) as house:
         memory(house).write_text(NOTES, "utf-8")
         yield house
-
-
-@pytest.fixture
-async def browser(house: House) -> AsyncIterator[Browser]:
-    async with browser_at(house.address) as browser:
-        await browser.sign_in(await a_code(house))
-        yield browser
 
 
 def memory(house: House) -> Path:

@@ -72,3 +72,11 @@ class Home:
         """Say whether git finds nothing to complain of."""
         self.git("fsck", "--full", "--strict")
         return True
+
+
+def every_object(git_dir: Path) -> str:
+    """Return the contents of all objects, also of those that nothing leads to any more, as git's program tells."""
+    git = shutil.which("git")
+    assert git is not None
+    command = [git, "--git-dir", str(git_dir), "cat-file", "--batch-all-objects", "--batch"]
+    return subprocess.run(command, capture_output=True, check=True).stdout.decode(errors="replace")

@@ -1,13 +1,11 @@
 """A purged passage is in no object of the history any more; everything else of it stays as it was."""
 
-import shutil
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.workspaces.history.home import ORIGIN, Home
+from tests.workspaces.history.home import ORIGIN, Home, every_object
 from tests.workspaces.turns import GROUP, MAIN
 from workspaces.errors import EditError, HistoryUnusableError, NoSuchRevisionError
 from workspaces.history import LogQuery
@@ -39,14 +37,6 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def every_object(home: Home) -> str:
-    """Return the contents of all objects, also of those that nothing leads to any more, as git's program tells."""
-    git = shutil.which("git")
-    assert git is not None
-    command = [git, "--git-dir", str(home.git_dir), "cat-file", "--batch-all-objects", "--batch"]
-    return subprocess.run(command, capture_output=True, check=True).stdout.decode(errors="replace")
-
-
 def facts(home: Home) -> list[str]:
     return home.git("log", "--format=%an %ae %aI %cn %ce %cI %B %N", "main").splitlines()
 
@@ -64,9 +54,9 @@ def test_no_object_holds_the_passage_any_more(home: Home, is_packed: bool) -> No
     if is_packed:
         home.clock.now += timedelta(days=40)
         assert history.maintain(home.clock.now)
-    assert PASSAGE in every_object(home)
+    assert PASSAGE in every_object(home.git_dir)
     purged = history.purge(VAULT, MAIN)
-    assert PASSAGE not in every_object(home)
+    assert PASSAGE not in every_object(home.git_dir)
     assert (purged.versions, purged.exports, purged.set_aside) == (3, 0, ())
     assert home.is_sound()
     assert history.repairs == ()
@@ -148,7 +138,7 @@ def test_what_git_was_asked_for_by_hand_keeps_no_passage(home: Home) -> None:
     home.git(*who, "update-ref", "--create-reflog", "-m", PASSAGE, "refs/heads/logged", old)
     home.git("read-tree", old)
     history.purge(VAULT, MAIN)
-    assert PASSAGE not in every_object(home)
+    assert PASSAGE not in every_object(home.git_dir)
     assert [file for file in home.git_dir.rglob("*") if file.is_file() and PASSAGE.encode() in file.read_bytes()] == []
     assert home.is_sound()
 
@@ -174,11 +164,11 @@ def test_a_purge_that_was_cut_off_is_finished_by_the_next(home: Home, monkeypatc
         broken.setattr(Git, "run", fail)
         with pytest.raises(HistoryUnusableError):
             history.purge(VAULT, MAIN)
-    assert PASSAGE in every_object(home)
+    assert PASSAGE in every_object(home.git_dir)
     assert PASSAGE not in "".join(files(home, "MEMORY.md"))
     assert home.is_sound()
     history.purge(VAULT, MAIN)
-    assert PASSAGE not in every_object(home)
+    assert PASSAGE not in every_object(home.git_dir)
 
 
 def test_what_git_leaves_behind_is_noticed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +183,7 @@ def test_who_does_not_see_all_of_the_history_purges_nothing(home: Home) -> None:
     """Not even their own notes."""
     with pytest.raises(NoSuchRevisionError):
         home.open().purge(VAULT, GROUP)
-    assert PASSAGE in every_object(home)
+    assert PASSAGE in every_object(home.git_dir)
 
 
 def test_an_unknown_passage_changes_nothing(home: Home) -> None:

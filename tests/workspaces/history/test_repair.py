@@ -2,18 +2,17 @@
 
 import errno
 import json
-import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pygit2
 import pytest
 
+from tests.fakes.disk import files_end_at
 from tests.workspaces.history.home import ORIGIN, START, Home
 from tests.workspaces.turns import MAIN
 from workspaces.errors import HistoryUnusableError
@@ -278,17 +277,6 @@ def test_damage_in_an_old_version_is_found_by_maintenance(home: Home) -> None:
     assert repair.reason is RepairReason.DAMAGED
     assert home.tree() == {"MEMORY.md", "notes/a.md"}
     assert home.is_sound()
-
-
-@contextmanager
-def files_end_at(size: int) -> Iterator[None]:
-    """Let the system refuse every byte beyond *size* of a file, as it does on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("name", ["exists", "glob"])

@@ -1,9 +1,8 @@
 """Every call of a model is counted in the store, and made only within the day's budget."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import date
-from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -27,13 +26,6 @@ REQUEST = ModelRequest("x" * 300, [UserEntry("y" * 300, START, "", "")], ())
 """By the cautious estimate 200 tokens."""
 SEEN = says("well", usage=Usage(120, 30, 20))
 PRICES = Prices({"scripted": Price(2.0, 10.0, 1.0)})
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = await SqliteStore.open(tmp_path / "state.db")
-    yield store
-    await store.close()
 
 
 def agent_budget(store: SqliteStore, budgets: Budgets | None = None, clock: ManualClock | None = None) -> AgentBudget:

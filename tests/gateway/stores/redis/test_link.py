@@ -16,14 +16,9 @@ from gateway.stores.redis.server import RedisAddress, describe_error
 from gateway.stores.rows import Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import KINDS, RedisServer, free_port
+from tests.fakes.redis_server import RedisServer, free_port
 from tests.fakes.redis_several import RedisCluster, Watched, cluster, until, watched
 from tests.gateway.stores.redis.test_store import Cluster
-
-
-@pytest.fixture(params=KINDS, scope="module")
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture(scope="module")

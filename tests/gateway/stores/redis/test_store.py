@@ -29,18 +29,13 @@ from gateway.stores.rows import STORE_TROUBLE, Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.clock import ManualClock
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import KEEPS_ALL, KINDS, RedisServer, running
+from tests.fakes.redis_server import KEEPS_ALL, RedisServer, running
 from tests.fakes.redis_several import until
 
 PREFIXES = count()
 
 
 LEASE_S = 60
-
-
-@pytest.fixture(params=KINDS, scope="module")
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture
