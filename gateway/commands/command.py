@@ -7,11 +7,13 @@ from enum import StrEnum
 from msgspec import Struct
 
 from gateway.agent.agent import Agent
+from gateway.agent.entries import UserEntry
 from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access, SessionType
 from workspaces.history import Origin
+from workspaces.house import tagged
 from workspaces.lazy_pattern import lazy_pattern
 from workspaces.run_blocking import RunBlocking
 
@@ -82,6 +84,15 @@ class CommandCall(Struct, frozen=True):
     def access(self) -> Access:
         """The turn's access, required by every reader."""
         return self.asker.access
+
+
+def marked(text: str, call: CommandCall) -> str:
+    """Return *text*, to be stored for the sender of *call*, with the mark `house` if the message carries it.
+
+    Its words may be without it: all that is said in a marked chat carries it.
+    """
+    said = call.transcript.entries_of(call.turn_id)
+    return tagged(text) if any(isinstance(each, UserEntry) and each.is_house for each in said) else text
 
 
 class Command(Struct, frozen=True):

@@ -7,7 +7,7 @@ from gateway.agent.models.offline_intents import content_words
 from gateway.agent.person_requests import REMINDER
 from gateway.automation.job_requests import comes, listed_jobs, run_lines
 from gateway.automation.job_runner import JobRunner
-from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.command import Command, CommandCall, Who, marked
 from gateway.commands.resources import CommandResources
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish
@@ -42,7 +42,7 @@ async def _run_action(job_runner: JobRunner, call: CommandCall, act: str, rest: 
         return listed_jobs(jobs, job_schedule.zone) or "No jobs are scheduled."
     if act == "add":
         when, what = _read(rest, call.now)
-        job = await job_schedule.add(Wish(agent, when, what, "you, by /cron"), f"{call.turn_id}")
+        job = await job_schedule.add(Wish(agent, when, marked(what, call), "you, by /cron"), f"{call.turn_id}")
         return f"Scheduled as job {job.id}; {comes(job, job_schedule.zone)}."
     if act not in {"run", "remove", "enable", "history"} or not rest.isdecimal():
         raise ToolError(_USAGE)

@@ -3,8 +3,9 @@
 Nothing is kept between the button and its press: the mark names a message of this conversation, by its source.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
+from functools import partial
 
 from msgspec import structs
 
@@ -14,7 +15,7 @@ from gateway.agent.models.offline_intents import content_words, read_intent
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.automation.job_requests import comes, listed_jobs
 from gateway.automation.job_runner import JobRunner
-from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.command import Command, CommandCall, Who, marked
 from gateway.commands.cron import added_by, when_and_what
 from gateway.commands.forget import forget_commands
 from gateway.commands.remember import remember_commands
@@ -23,6 +24,7 @@ from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish, schedule_of
 from gateway.schedule.recurrence import At
 from gateway.stores.jobs import Job, JobSpec
+from workspaces.house import tagged
 from workspaces.lazy_pattern import lazy_pattern
 
 NAME = "fulfil"
@@ -44,19 +46,20 @@ def fulfil_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
         mark, moment = _read(call.arguments)
-        asked = _asked(mark, call)
+        asked, with_mark = _asked(mark, call)
         earlier = (record.entry for record in call.transcript.records if record.turn_id != call.turn_id)
         if mark in fulfilled_marks(earlier):
             return "That was already done."
         if moment and (added := added_by(asked)):
-            return await _remind(parts.job_runner, call, when_and_what(added), moment)
+            when, what = when_and_what(added)
+            return await _remind(parts.job_runner, call, (when, with_mark(what)), moment)
         match request_in(asked):
             case Request.REMEMBER:
-                return await _by(remember_commands(parts), call, read_intent([asked]).note)
+                return await _by(remember_commands(parts), call, with_mark(read_intent([asked]).note))
             case Request.FORGET:
                 return await _by(forget_commands(parts), call, read_intent([asked]).forgets)
             case Request.REMIND:
-                return await _remind(parts.job_runner, call, (asked, f"{REMINDER}{asked}"), moment)
+                return await _remind(parts.job_runner, call, (asked, with_mark(f"{REMINDER}{asked}")), moment)
             case Request.CANCEL:
                 return await _list(parts.job_runner, call)
             case _:
@@ -74,13 +77,16 @@ def _read(arguments: str) -> tuple[str, str]:
     return found[1], found[2] or ""
 
 
-def _asked(mark: str, call: CommandCall) -> str:
-    """Return the words of the message that *mark* names. Raises ToolError if this conversation has it no more."""
+def _asked(mark: str, call: CommandCall) -> tuple[str, Callable[[str], str]]:
+    """Return the words of the message that *mark* names, and what adds the mark `house` to them if it carries that.
+
+    Raises ToolError if this conversation has it no more.
+    """
     said = (each.entry for each in reversed(call.transcript.records) if isinstance(each.entry, UserEntry))
     found = next((each for each in said if each.source.startswith(f"{mark}.") and not each.is_ours), None)
     if found is None:
         raise ToolError("That message is not part of this conversation any more; please send it again.")
-    return own_words(found)
+    return own_words(found), tagged if found.is_house else partial(marked, call=call)
 
 
 def fulfilled_marks(entries: Iterable[Entry | Mark]) -> set[str]:

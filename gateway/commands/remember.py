@@ -1,6 +1,6 @@
 """`/remember`: writes a note at once, without a language model: word for word, with dates beside relative days."""
 
-from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.command import Command, CommandCall, Who, marked
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
@@ -29,7 +29,7 @@ async def _remember(call: CommandCall) -> str:
 def _write(call: CommandCall) -> NoteReceipt | str:
     """Write to the notes that a turn with these rights uses; return where, or an answer. Raises ValueError."""
     workspace, access = call.agent.workspace, call.access
-    whole_text = dated(call.arguments, call.now.date())
+    whole_text = marked(dated(call.arguments, call.now.date()), call)
     if not rights(access).private:
         return append_note(workspace, access, whole_text, call.now)
     category, text = split_category(whole_text)

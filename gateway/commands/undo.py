@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from gateway.agent.entries import ForgottenEntry
-from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.command import Command, CommandCall, Who, marked
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
@@ -20,6 +20,7 @@ from workspaces.access import Access
 from workspaces.errors import EditError
 from workspaces.history import FileWriting, TurnChanges
 from workspaces.history.undo import undo_files
+from workspaces.house import has_tag, tagged
 from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import without_time
 from workspaces.revert import corrected_text, passages
@@ -64,11 +65,17 @@ async def _correct(call: CommandCall) -> str:
     if not words:
         return f"{QUESTION.format(mark=writing.mark)} It says now:\n{quoted(*passages(file.before, file.after))}"
     try:
-        line = await call.run(_reword, call.agent.workspace, call.access, file, words)
+        line = await call.run(_reword, call.agent.workspace, call.access, file, _marked(words, file, call))
     except ValueError as exc:
         raise ToolError("That contains nothing to write down.") from exc
     await _keep_from_summary(call, writing)
     return f"Corrected in `{file.path}#L{line}`."
+
+
+def _marked(words: str, file: FileWriting, call: CommandCall) -> str:
+    """Return *words* with the mark `house` if the message carries it, or the passage that they replace."""
+    carries = any(has_tag(text) for text in passages(file.before, file.after))
+    return tagged(words) if carries else marked(words, call)
 
 
 def _mark(arguments: str) -> str | None:

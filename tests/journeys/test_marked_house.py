@@ -271,6 +271,34 @@ async def test_what_a_model_here_writes_carries_the_mark(tmp_path: Path) -> None
         assert made.leaks() == []
 
 
+async def test_what_commands_and_buttons_store_of_a_marked_chat_carries_the_mark(tmp_path: Path) -> None:
+    """Also when a button is pressed after the chat's mark has ended: it repeats the words of a marked message."""
+    async with rig(tmp_path, TriesEverything()) as made:
+        say = made.say
+        await say("/model near")
+        await say("/remember it is secret")
+        await say("/house on")
+        assert (await say("/correct heron-four-31")).startswith("Corrected in")
+        await say("/remember heron-four-30")
+        await say("/cron add in 2h: ask about heron-four-32")
+        shown = [await say(f"{order} heron-four-33") for order in ("remember that it is", "remind me in 3h to take")]
+        await say("/house off")
+        for answer in shown:
+            await say(re.findall(r"/fulfil [0-9a-f]{16}", answer)[-1])
+        assert [line for line in made.text("MEMORY.md").splitlines() if "heron-four-3" in line] == [
+            "- heron-four-31 #house",
+            "- heron-four-30 #house",
+            "- it is heron-four-33 #house",
+        ]
+        assert (await say("/cron")).count("#house") == 2
+        await say("/model stub")
+        for job in (1, 2):
+            await say(f"/cron run {job}")
+        await say("/new")
+        await say("vault, it is?")
+        assert made.leaks() == []
+
+
 async def test_marked_text_that_was_removed_is_not_read_elsewhere_from_the_history(tmp_path: Path) -> None:
     """Not its line in a change, nor by a search of an earlier day."""
     ids = count()

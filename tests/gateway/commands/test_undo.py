@@ -232,6 +232,13 @@ async def test_a_guest_takes_back_what_was_noted_in_their_own_chat(house: House)
     assert not [path for path in house.files() if "shared" in path]
 
 
+async def test_what_corrects_a_marked_note_keeps_its_mark(house: House) -> None:
+    """Whoever corrects a word of it does not mean to send it elsewhere."""
+    await buttons(house, "/remember the pin is 4711 #house")
+    assert await house.says("/correct the pin is 4712") == "Corrected in `MEMORY.md#L15`."
+    assert house.text("MEMORY.md").endswith("- the pin is 4712 #house\n")
+
+
 async def test_correcting_says_what_it_cannot(house: House) -> None:
     """A note that was undone, several at once, no words."""
     undo, correct = await buttons(house, "/remember tea")
