@@ -16,12 +16,16 @@ _TAKES_BACK = lazy_pattern(
     re.IGNORECASE,
 )
 """Its first words; matched at the start of a text."""
+_INSTEAD_OF = lazy_pattern(r"\b(?:not|nicht|pas|no|non|não|niet|nie|nu|не)\s+(\d+)", re.IGNORECASE)
+"""The number that it takes back: "412, not 300"."""
 
 
 def corrects(later: str, earlier: str) -> bool:
     """Tell whether *later*, said right after *earlier* by the same person, takes back a value of it for another one."""
     begun = _TAKES_BACK.match(later)
     if begun is None or len(later) > LONGEST:
+        return False
+    if any(number not in earlier for number in _INSTEAD_OF.findall(later, begun.end())):
         return False
     return not _kinds(later[begun.end() :]).isdisjoint(_kinds(earlier)) and later.strip() != earlier.strip()
 
