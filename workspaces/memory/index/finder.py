@@ -53,7 +53,7 @@ from workspaces.memory.index.ranking import (
     relevance,
 )
 from workspaces.memory.index.rarity import unpack
-from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
+from workspaces.memory.index.repetitions import shown_once, without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
 from workspaces.memory.index.spelling import OFTEN, Spelling
 from workspaces.memory.index.successor import Successors, may_have_changed
@@ -175,7 +175,7 @@ class Finder:
             )
             for place, (each, (before, after)) in enumerate(zip(found, said, strict=False))
         ]
-        return [*first, *found[DEPTH:]]
+        return [*shown_once(first), *found[DEPTH:]]
 
     def _with_corrections(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
         """Return *found*, best first, with what takes a value of one of the best back above it: it shares no word."""

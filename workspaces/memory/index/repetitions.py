@@ -58,6 +58,20 @@ def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
             yield each
 
 
+def shown_once(found: Iterable[MatchingEntry]) -> Iterator[MatchingEntry]:
+    """Yield *found*, best first, without those that show the same lines as a better one of another file.
+
+    Of two lines that are shown together, one file may give the first, with the second behind it, and another the
+    second. A line without a day repeats none with one.
+    """
+    shown: dict[frozenset[tuple[str, bool]], str] = {}
+    for each in found:
+        parts = [part for part in (each.before, each.entry, each.after) if part is not None]
+        lines = frozenset((read_line(part.text).text, part.date is None) for part in parts)
+        if shown.setdefault(lines, each.entry.path) == each.entry.path:
+            yield each
+
+
 NOTED = 0.7
 """Share of a note's terms from which an order to remember them is the same."""
 

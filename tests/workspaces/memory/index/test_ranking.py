@@ -29,7 +29,7 @@ from workspaces.memory.index.ranking import (
     relevance,
     speaker_of,
 )
-from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
+from workspaces.memory.index.repetitions import shown_once, without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import Blend
 from workspaces.memory.text.dialogue import LineKind
 
@@ -353,6 +353,19 @@ def test_a_note_stands_at_the_place_of_the_order_to_write_it() -> None:
     note = candidate("Lina is allergic to penicillin", 3)
     found = without_noted_orders([matching(order, 3.0), matching(other, 2.0), matching(note, 1.0)])
     assert [(each.entry, each.rank) for each in found] == [(note.entry, 3.0), (other.entry, 2.0)]
+
+
+def test_two_lines_that_copies_in_two_files_show_together_are_shown_once() -> None:
+    """One file gives the first with what follows, the other the second with what came before; alone, both stay."""
+    left = candidate("10:55 Owner: the chief leaves", path="memory/a.md")
+    gone = candidate("Owner (11:42): no more Arvid", path="sessions/a.jsonl")
+    said, again = candidate("Owner (10:55): the chief leaves").entry, candidate("11:42 Owner: no more Arvid").entry
+    first, second = (
+        structs.replace(matching(left), after=again),
+        structs.replace(matching(gone), before=said),
+    )
+    assert list(shown_once([first, second])) == [first]
+    assert list(shown_once([matching(left), second])) == [matching(left), second]
 
 
 def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:
