@@ -25,7 +25,7 @@ OURS = [sys.executable, "-m", "tests.worker"]
 @contextmanager
 def forked_workers(tests: Sequence[str]) -> Iterator[None]:
     """Fork the processes that run tests from one that has imported *tests*; it is awaited."""
-    zygote = Zygote(__name__, tests)
+    zygote = Zygote.started(__name__, tests)
     can_fork = zygote.wait()
 
     def execute(popen: Any, *given: Any) -> None:

@@ -130,6 +130,65 @@ def test_orphans_of_a_forked_program_are_not_the_tests(forked: list[int | None],
         os.kill(int(child.stdout), signal.SIGKILL)
 
 
+STARTS_ANOTHER = """
+import os, subprocess, sys
+from tests import zygote
+if "forks" in sys.argv:
+    subprocess.Popen._execute_child = zygote.START = None
+    zygote.fork_own_programs()
+words = [sys.executable, "-m", "tests.fakes.process_facts", "0"]
+print(subprocess.run(words, input=b"a line", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode(), end="")
+print(os.getpid())
+"""
+
+
+def test_what_a_forked_program_starts_is_forked_too(forked: list[int | None]) -> None:
+    """That one is its child, and like one that was started."""
+    said = []
+    for word in ("starts", "forks"):
+        command = [sys.executable, "-c", FORKED + STARTS_ANOTHER, word]
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        child, pid = ended.stdout.splitlines()
+        said.append(json.loads(child))
+        assert said[-1].pop("parent") == int(pid)
+    assert said[0] == said[1]
+    assert None not in forked
+
+
+def test_a_killed_program_leaves_nobody_who_would_fork_for_it(forked: list[int | None]) -> None:
+    """Its output ends with it, as nobody else holds it."""
+    text = "import time\nfrom tests.zygote import fork_own_programs\nfork_own_programs([1])\nprint(1, flush=True)\n"
+    command = [sys.executable, "-c", f"{FORKED}{text}time.sleep(60)"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"1\n"
+        process.kill()
+        assert process.stdout.read() == b""
+        deadline = time.monotonic() + PATIENCE_S
+        while _lives(process.pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert forked == [process.pid]
+
+
+def _lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    members = [each for each in Path("/proc").glob("[0-9]*/stat") if _group(each) == group]
+    return bool(members)
+
+
+def _group(stat: Path) -> int:
+    """Return the group of a process that has not ended, 0 of one that has."""
+    try:
+        state, _, group = stat.read_text("utf-8").rpartition(")")[2].split()[:3]
+    except OSError:
+        return 0
+    return 0 if state == "Z" else int(group)
+
+
 @pytest.mark.parametrize(
     "options",
     [

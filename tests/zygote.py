@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +31,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PROGRAMS = ("gateway", "workspaces.memory.index.worker", "tests.crash.nursery", "tests.fakes.", "tests.workspaces.")
 """The modules that may be forked, or how their names begin."""
+MODEL = "workspaces.memory.index.embeddings.local"
 PRELOADED = (
     "adapters.discord",
     "adapters.telegram",
@@ -57,6 +59,7 @@ PRELOADED = (
     "uvicorn.protocols.http.h11_impl",
     "workspaces.history.repository",
     "workspaces.memory.index.edge",
+    MODEL,
     "workspaces.memory.index.request_handler",
     "workspaces.memory.value_history",
     *(f"gateway.commands.{file.stem}" for file in sorted((ROOT / "gateway/commands").glob("[a-z]*.py"))),
@@ -83,24 +86,35 @@ Order = dict[str, Any]
 class Zygote:
     """The process that forks, and the way to it."""
 
-    def __init__(self, program: str = __name__, words: Sequence[str] | None = None) -> None:
-        """*program* imports what *words* name, and calls `main`."""
-        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._environ = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        for name in TAKEN_UP:
-            self._environ.pop(name, None)
+    def __init__(self, ours: socket.socket, environ: Mapping[str, str], end: Callable[[], object]) -> None:
+        """It was started with *environ*, takes orders by the other end of *ours*, and is ended by *end*."""
+        self._ours, self._environ, self._end = ours, environ, end
+        self._lock = threading.Lock()
+        self.is_ready = False
+        """Whether it can fork, as far as is known."""
+
+    @classmethod
+    def started(cls, program: str = __name__, words: Sequence[str] | None = None) -> "Zygote":
+        """Start one: *program* imports what *words* name, and calls `main`."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        environ = {name: value for name, value in os.environ.items() if name not in TAKEN_UP}
+        environ["OPENBLAS_NUM_THREADS"] = "1"
         words = PRELOADED if words is None else words
         command = [sys.executable, "-m", program, str(theirs.fileno()), *words]
         with theirs:
-            self._process = subprocess.Popen(command, cwd=ROOT, env=self._environ, pass_fds=[theirs.fileno()])
-        self._lock = threading.Lock()
-        self._is_ready = False
+            process = subprocess.Popen(command, cwd=ROOT, env=environ, pass_fds=[theirs.fileno()])
+
+        def end() -> None:
+            process.kill()
+            process.wait()
+
+        return cls(ours, environ, end)
 
     def wait(self) -> bool:
         """Wait until it can fork; return whether it can."""
         with suppress(OSError):
-            self._is_ready = self._ours.recv(16) == b"ready"
-        return self._is_ready
+            self.is_ready = self._ours.recv(16) == b"ready"
+        return self.is_ready
 
     def start(self, popen: Any, call: Mapping[str, Any], order: Order) -> bool:
         """Start what *popen* was called for; return `False` while nobody can fork it."""
@@ -117,9 +131,9 @@ class Zygote:
         if len(request) > LONGEST or not self.fits(order["environ"]):
             return None
         with self._lock, suppress(OSError, ValueError):  # it has ended, or is not ready
-            if not self._is_ready:
-                self._is_ready = self._ours.recv(16, socket.MSG_DONTWAIT) == b"ready"
-            if self._is_ready:
+            if not self.is_ready:
+                self.is_ready = self._ours.recv(16, socket.MSG_DONTWAIT) == b"ready"
+            if self.is_ready:
                 with _adopting():
                     socket.send_fds(self._ours, [request], list(streams))
                     pid = int(self._ours.recv(16))
@@ -135,8 +149,7 @@ class Zygote:
     def close(self) -> None:
         """End it; its children live on."""
         self._ours.close()
-        self._process.kill()
-        self._process.wait()
+        self._end()
 
 
 @contextmanager
@@ -156,7 +169,7 @@ def forked_programs(*, all_of_them: bool = False) -> Iterator[None]:
 
     With *all_of_them*, the block begins when it is.
     """
-    zygotes = [Zygote()] if all_of_them else []
+    zygotes = [Zygote.started()] if all_of_them else []
     for zygote in zygotes:
         zygote.wait()
 
@@ -164,7 +177,7 @@ def forked_programs(*, all_of_them: bool = False) -> Iterator[None]:
         call = PARAMETERS.bind(popen, *given).arguments
         order = _order(call)
         if order and not zygotes:
-            zygotes.append(Zygote())
+            zygotes.append(Zygote.started())
         if not order or not zygotes[0].start(popen, call, order):
             START(popen, *given)
 
@@ -215,11 +228,27 @@ def main(number: int, preloaded: Sequence[str]) -> None:
     for module in preloaded:
         importlib.import_module(module)
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a thread would not be forked"
+    if MODEL in preloaded:
+        load_model()
     gc.collect()
     gc.freeze()
-    with socket.socket(fileno=number) as orders:
+    orders = socket.socket(fileno=number)
+    orders.send(b"ready")
+    _fork_for(orders, place)
+
+
+def load_model() -> None:
+    """Load the bundled model, for memory workers to come; onnxruntime's thread only waits, and no child misses it."""
+    local = importlib.import_module(MODEL)
+    for name in ("check_files", "Network", "WordPieces"):
+        setattr(local, name, cache(getattr(local, name)))
+    local.LocalEmbedder()
+
+
+def _fork_for(orders: socket.socket, place: Sequence[str]) -> None:
+    """Fork for each of *orders* until nobody can give one any more; a child runs its program and ends."""
+    with orders:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal of the tests
-        orders.send(b"ready")
         while True:
             request, streams, _, _ = socket.recv_fds(orders, LONGEST, 3)
             if not request:
@@ -239,11 +268,35 @@ def main(number: int, preloaded: Sequence[str]) -> None:
     _become(json.loads(request), streams, place)
 
 
+def fork_own_programs(files: Sequence[int] = (), place: Sequence[str] = ()) -> None:
+    """Let this process, forked a moment ago, fork the programs that it will start; *files* are its alone."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not os.fork():
+        ours.close()
+        for each in files:
+            os.close(each)
+        _fork_for(theirs, place or sys.path[1:])
+        os._exit(0)
+    theirs.close()
+    own = Zygote(ours, dict(os.environ), lambda: None)
+    own.is_ready = True
+
+    def execute(popen: Any, *given: Any) -> None:
+        call = PARAMETERS.bind(popen, *given).arguments
+        order = _order(call)
+        if not order or not own.start(popen, call, order):
+            START(popen, *given)
+
+    subprocess.Popen._execute_child = execute  # type: ignore[attr-defined]
+
+
 def _become(order: Order, streams: Sequence[int], place: Sequence[str]) -> None:
     """Run the program of *order* in this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN if order["ignores_interrupts"] else signal.default_int_handler)
     if order["session"]:
         os.setsid()
+    if order["argv"][1:3] == ["-m", "gateway"]:
+        fork_own_programs(streams, place)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

@@ -20,7 +20,7 @@ from gateway.home import Home
 from tests.crash.faults import Fault, Steps
 from tests.crash.running import running
 from tests.fakes.patience import PATIENCE_S
-from tests.zygote import PRELOADED
+from tests.zygote import PRELOADED, fork_own_programs
 
 ROOT = Path(__file__).parents[2]
 WARDS = 2
@@ -54,6 +54,7 @@ def main() -> None:
         life = Life(given["home"], Fault(given["fault"]), given["at"])
         child = os.fork()
         if not child:
+            fork_own_programs()
             log = os.open(f"{life.home}.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.dup2(log, 1)
             os.dup2(log, 2)
