@@ -12,6 +12,7 @@ from gateway.errors import StrandlineError
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Reply, Step
 from tests.journeys.house import make_home, openai_section, running
+from tests.zygote import FORKED
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,7 +40,7 @@ async def answer(home_path: Path, section: str, *script: Reply | str) -> tuple[s
 
 def fake(more: str = "") -> str:
     """A server that runs in the project's folder, whatever folder the gateway starts it in."""
-    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.fakes.tool_server import main; main('')"
+    start = f"{FORKED}import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.fakes.tool_server import main; main('')"
     return f"[mcp.fake]\ncommand = [{json.dumps(sys.executable)}, '-c', {json.dumps(start)}]\n{more}"
 
 
@@ -140,7 +141,7 @@ async def test_a_server_that_lists_other_tools_on_the_next_day_is_told_of(tmp_pa
         heard.append(text)
 
     flag, fakes = tmp_path / "tomorrow", "tests.fakes.tool_server"
-    start = f"import sys, pathlib; sys.path.insert(0, {str(ROOT)!r}); from {fakes} import main; "
+    start = f"{FORKED}import sys, pathlib; sys.path.insert(0, {str(ROOT)!r}); from {fakes} import main; "
     start += f"from {fakes}_of_strangers import server; "
     start += f"main('') if pathlib.Path({str(flag)!r}).exists() else server.run('stdio')"
     async with OpenAIStub(lambda _: "Hello.") as stub:

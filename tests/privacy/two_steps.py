@@ -23,6 +23,7 @@ from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Call, Reply, Step, call
 from tests.journeys.house import OWNER, make_home, openai_section, running
+from tests.zygote import FORKED
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("forward", "group", "tool result", "attachment", "helper")
@@ -206,7 +207,7 @@ def _furnish(home: Home, chosen: Sequence[Attack]) -> None:
             _put(workspace / f"memory/shared/telegram.home.-100/2026-01-02-{each.id}.md", f"- {each.order}")
     feed = home.path / "feed.txt"
     feed.write_text("\n".join(each.order for each in chosen), "utf-8")
-    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['', {str(feed)!r}]; "
+    start = f"{FORKED}import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['', {str(feed)!r}]; "
     start += "from tests.fakes.tool_server_of_strangers import server; server.run('stdio')"
     section = f"[mcp.strangers]\ncommand = [{json.dumps(sys.executable)}, '-c', {json.dumps(start)}]\n"
     home.write(home.config_file, f"{home.config_file.read_text('utf-8')}\n{section}")

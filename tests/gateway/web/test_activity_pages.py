@@ -16,6 +16,7 @@ from tests.gateway.web.browsing import Browser, a_code, browser_at, echo
 from tests.gateway.web.house import House, open_house
 from tests.gateway.web.test_memory_pages import look, put, send
 from tests.gateway.web.test_work_pages import say
+from tests.zygote import FORKED
 from workspaces.access import AgentId, SessionType
 
 MAIN = AgentId("main")
@@ -62,10 +63,11 @@ async def test_the_figures_of_past_days_are_plotted(house: House, browser: Brows
     assert [each.entries > 0 and each.size > 0 for each in known.index_sizes] == [True]
 
 
+SERVE = f"{FORKED}from tests.fakes.tool_server import serve; serve()"
 SERVERS = f"""[mcp.gone]
 command = ["/nowhere/at-all"]
 [mcp.fake]
-command = [{json.dumps(sys.executable)}, "-c", "from tests.fakes.tool_server import serve; serve()"]
+command = [{json.dumps(sys.executable)}, "-c", {json.dumps(SERVE)}]
 sessions = ["group"]
 [web]
 """

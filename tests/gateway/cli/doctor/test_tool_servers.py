@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 from tests.gateway.cli.doctor.patient import Patient
+from tests.zygote import FORKED
 
 ROOT = Path(__file__).parents[4]
-FAKE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.fakes.tool_server import main; main('wrong')"
+FAKE = f"{FORKED}import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.fakes.tool_server import main; main('wrong')"
 
 
 def with_servers(patient: Patient, *sections: str) -> None:
