@@ -92,6 +92,7 @@ def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     file.write_text(first + end)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(file))
+        patch.setattr("certifi.where", lambda: str(file))
         yield
 
 

@@ -28,6 +28,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import certifi
+
 ROOT = Path(__file__).parents[1]
 PROGRAMS = ("gateway", "workspaces.memory.index.worker", "tests.crash.nursery", "tests.fakes.", "tests.workspaces.")
 """The modules that may be forked, or how their names begin."""
@@ -230,6 +232,8 @@ def main(number: int, preloaded: Sequence[str]) -> None:
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a thread would not be forked"
     if MODEL in preloaded:
         load_model()
+    bundled = certifi.where
+    certifi.where = lambda: os.environ.get("SSL_CERT_FILE") or bundled()  # as `tests/conftest.py` has it
     gc.collect()
     gc.freeze()
     orders = socket.socket(fileno=number)
