@@ -151,8 +151,8 @@ class WebAdapter(OwnerChannel[Reader]):
 
         An event is shown once, however often this is called with it.
         """
-        for known in self._recent:
-            if _is_same(known.told, told):
+        for known in self._recent if told.turn else ():
+            if known.told.turn == told.turn and _is_same(known.told, told):
                 return known.number
         self._count += 1
         event = PageEvent(self._count, told)
@@ -173,12 +173,10 @@ class WebAdapter(OwnerChannel[Reader]):
 
 
 def _is_same(one: PageMessage, other: PageMessage) -> bool:
-    """Tell whether both are the same message, or the same part of an answer, received twice.
+    """Tell whether both, of one turn, are the same message, or the same part of an answer, received twice.
 
     Only its last part has buttons; one that is delivered late begins with another text.
     """
-    if not one.turn or (one.kind, one.turn) != (other.kind, other.turn):
-        return False
-    return (
+    return one.kind is other.kind and (
         one.kind is PageEventKind.SAID or one.text == other.text or bool(one.buttons and one.buttons == other.buttons)
     )

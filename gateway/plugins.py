@@ -64,7 +64,7 @@ class Plugin(Struct, frozen=True):
             raise PluginError(self.clash)
         entry = ours[0] if ours else self.claims[0][1]
         try:
-            return entry.load()
+            return _loaded(entry)
         except (Exception, SystemExit) as exc:  # code of strangers: whatever it raises, it stops nothing else
             raise self.failure(exc) from exc
 
@@ -102,6 +102,7 @@ class Plugin(Struct, frozen=True):
         return PluginError(f"{where} {outcome}: {reason}; update the package, or: pip uninstall {package}")
 
 
+@cache
 def plugins(group: str) -> Mapping[str, Plugin]:
     """Return the plug-ins of *group* by name.
 
@@ -155,7 +156,15 @@ def unique(offers: Sequence[tuple[Plugin, str, T]]) -> tuple[list[T], list[str]]
 
 def forget() -> None:
     """Look at the installed packages again when asked next; for tests that install some."""
-    _registered.cache_clear()
+    for found in (_registered, plugins, _loaded):
+        found.cache_clear()
+
+
+@cache
+def _loaded(entry: EntryPoint) -> object:
+    """Import what *entry* names, once: each turn asks for all tools."""
+    loaded: object = entry.load()
+    return loaded
 
 
 @cache

@@ -8,6 +8,13 @@ NO_REPLY = "NO_REPLY"
 """The exact answer of a model that has nothing to say, in any letter case; it never reaches a chat."""
 
 
+CHARACTERS_A_TOKEN = 3
+"""Low on purpose: English has about 4, code and other scripts fewer; an overestimate wastes little."""
+TOKENS_A_TILE = 256
+_TILE, _LONGEST_SIDE = 512, 2_048
+"""In pixels."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A picture that came with a message: a file in the workspace, for a model that accepts images."""
@@ -21,6 +28,17 @@ class Picture:
     width: int
     """In pixels."""
     height: int
+
+    @property
+    def tokens(self) -> int:
+        """Return a cautious estimate: 256 for each tile of 512 pixels, and 256 more.
+
+        So Cohere counts (docs.cohere.com, Image Inputs). OpenAI's count for GPT-4o is less, 170 a tile and 85, after
+        the picture was fitted into 2,048 pixels (platform.openai.com, Images and vision); that is done here too.
+        """
+        shrunk = min(1.0, _LONGEST_SIDE / max(self.width, self.height))
+        across, down = (max(1, -int(-side * shrunk // _TILE)) for side in (self.width, self.height))
+        return TOKENS_A_TILE * (across * down + 1)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -48,6 +66,12 @@ class UserEntry:
     mark: str = ""
     """By which the turn that answers it can be taken back; empty in journals of earlier versions."""
 
+    @property
+    def characters(self) -> int:
+        """Return how many characters a model is shown, pictures reckoned by their tokens."""
+        pictures = sum(each.tokens for each in self.pictures) if self.pictures else 0
+        return len(self.text) + CHARACTERS_A_TOKEN * pictures
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class TurnNoteEntry:
@@ -66,6 +90,11 @@ class TurnNoteEntry:
     def is_house(self) -> bool:
         """Whether some of it stays on the owner's machines."""
         return self.outside is not None
+
+    @property
+    def characters(self) -> int:
+        """Return how many characters a model is shown."""
+        return len(self.text)
 
 
 def said_text(entry: object) -> str:
@@ -126,6 +155,11 @@ class ReplyEntry:
     The rest is no evidence: it stands in those.
     """
 
+    @property
+    def characters(self) -> int:
+        """Return how many characters a model is shown."""
+        return len(self.text) + sum(len(call.name) + len(call.arguments) for call in self.calls)
+
 
 def own_answer(entry: ReplyEntry) -> str:
     """Return the part of *entry* that repeats no note and no message; empty if it only quotes."""
@@ -137,6 +171,7 @@ class CallStartEntry:
     """The journal's mark that a call has started; never sent to a model."""
 
     is_house: ClassVar[bool] = False
+    characters: ClassVar[int] = 0
     call_id: str
 
 
@@ -185,6 +220,11 @@ class ResultEntry:
     """What the call did; hooks that rewrite the text leave it as it is."""
     is_house: bool = False
     """It stays on the owner's machines: it holds, or may hold, text that does."""
+
+    @property
+    def characters(self) -> int:
+        """Return how many characters a model is shown."""
+        return len(self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.repetition import own_part
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox
-from gateway.agent.window.count import request_characters
 from gateway.errors import ModelFloodError, TurnLimitError, WrittenCallError
 from gateway.runtime.clock import unless
 
@@ -127,7 +126,7 @@ async def _next_reply(model: Model, step: ModelRequest, course: TurnOutlets) -> 
 
 async def _as_recorded(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
     """Return *reply* with the length of *step*, in which its tokens were counted, and its part that quotes no note."""
-    usage = replace(reply.usage, characters=request_characters(step))
+    usage = replace(reply.usage, characters=step.characters)
     if reply.calls or reply.model in {COMMAND, OFFLINE}:
         return replace(reply, usage=usage)
     own = own_part(reply.text, step) if len(reply.text) < _LONG else await asyncio.to_thread(own_part, reply.text, step)

@@ -13,7 +13,7 @@ import structlog
 from msgspec import Struct, structs
 
 from gateway.agent.budget import CostCause
-from gateway.agent.entries import OFFLINE, Entry, FlushEntry, SummaryEntry, UserEntry
+from gateway.agent.entries import CHARACTERS_A_TOKEN, OFFLINE, Entry, FlushEntry, SummaryEntry, UserEntry
 from gateway.agent.house import is_house
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, reader_of, unshown
@@ -27,7 +27,7 @@ from gateway.agent.window.compact import (
     parts,
     standing_orders,
 )
-from gateway.agent.window.count import CHARACTERS_A_TOKEN, entry_tokens
+from gateway.agent.window.count import entry_tokens
 from gateway.agent.window.rounds import Round
 from gateway.agent.window.settings import ContextSettings
 from gateway.agent.write_policy import is_from_outside

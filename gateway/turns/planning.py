@@ -13,7 +13,16 @@ from msgspec import Struct, field, structs
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.internal_channels import is_heartbeat
 from gateway.admission.routing import session_of
-from gateway.agent.entries import OFFLINE, CallStartEntry, Entry, Mark, TurnNoteEntry, UsedEntry, UsedMemory
+from gateway.agent.entries import (
+    CHARACTERS_A_TOKEN,
+    OFFLINE,
+    CallStartEntry,
+    Entry,
+    Mark,
+    TurnNoteEntry,
+    UsedEntry,
+    UsedMemory,
+)
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.prompt import build_prompt
 from gateway.agent.prompt_files import final_prompt, turn_context
@@ -23,12 +32,7 @@ from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.turn_note import FilledPrompt, turn_note, with_memories, with_note
 from gateway.agent.whole_memory import WholeMemory
-from gateway.agent.window.count import (
-    CHARACTERS_A_TOKEN,
-    Scale,
-    measured_scale,
-    request_characters,
-)
+from gateway.agent.window.count import Scale, measured_scale
 from gateway.agent.window.settings import ContextSettings
 from gateway.agent.window.shown import ContextWindow, VisibleHistory, show
 from gateway.agent.window.use import WindowUse, window_use
@@ -241,12 +245,12 @@ class Planner(Struct, frozen=True):
             self.settings.temperature.get(agent.id),
             outside=None if outside is None else outside.prompt.stable,
         )
-        shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
+        shown = show(records.rounds, window, scale.steady.tokens(bare.characters), scale)
         told = _clock(asked) + _how_to_speak(asked) + _left_out_notice(shown, access) + self.tools.away_notice(asked)
         request = structs.replace(bare, entries=shown.entries)
         note = None if self._is_noted(asked, filled) else turn_note(filled, outside, told, shown.entries)
         older = sum(records.rounds.sizes(scale.steady)[:-1])
-        size = scale.tokens(request_characters(with_note(request, note)))
+        size = scale.tokens(with_note(request, note).characters)
         return _PlannedRequest(request, note, shown, scale, window.tokens, size, older, filled)
 
     def _is_noted(self, asked: TurnRequest, filled: FilledPrompt) -> bool:

@@ -12,7 +12,7 @@ from gateway.agent.budget import Budgets, CostCause, ModelCall, check_budget
 from gateway.agent.entries import OFFLINE, ReplyEntry, Usage
 from gateway.agent.models.port import Model, ModelRequest, OnText, WrappedModel
 from gateway.agent.models.prices import Price, cost_of_usage
-from gateway.agent.window.count import CAUTIOUS, request_characters
+from gateway.agent.window.count import CAUTIOUS
 from gateway.errors import BudgetError, ModelError, ModelFloodError, StoreError
 from gateway.stores.spending import Spend, Spending
 from workspaces.access import AgentId
@@ -49,7 +49,7 @@ class AgentBudget(Struct, frozen=True):
         Without one, nothing waits for the count. Raises BudgetError, and counts it, if that is more than the rest of
         the budget.
         """
-        tokens = CAUTIOUS.tokens(request_characters(request))
+        tokens = CAUTIOUS.tokens(request.characters)
         call = ModelCall(cause, self.now().date(), self.prices.of(model, Usage(tokens)))
         spent = await self._spent_on(call.day)
         try:

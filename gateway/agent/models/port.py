@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from msgspec import Struct, structs
 
@@ -47,6 +47,11 @@ def _bare(schema: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
+def tool_characters(tools: Iterable[ToolSpec]) -> int:
+    """Return how many characters the descriptions of *tools* take in a request."""
+    return sum(tool.characters for tool in tools)
+
+
 NOTIFY = "notify"
 """Name of the tool by which an unprompted turn notifies the owner; no other turn is offered it."""
 
@@ -54,7 +59,7 @@ Look = Callable[[Picture], Awaitable[str | None]]
 """Returns a picture as a data URI; `None` if it is no longer available."""
 
 
-class ModelRequest(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True, dict=True):
     """The complete input of one model call; a model has no other source."""
 
     stable: str
@@ -71,6 +76,11 @@ class ModelRequest(Struct, frozen=True):
     def is_house(self) -> bool:
         """Whether some of it stays on the owner's machines."""
         return self.outside is not None or is_any_house(self.entries)
+
+    @cached_property
+    def characters(self) -> int:
+        """Return how many characters it shows a model."""
+        return len(self.stable) + tool_characters(self.tools) + sum(entry.characters for entry in self.entries)
 
     def shown_to(self, reader: Locality) -> "ModelRequest":
         """Return it as *reader* may know it. Raises HouseError if that leaves nothing to answer."""
@@ -115,18 +125,10 @@ class Model(Protocol):
         """Release connections."""
 
 
-@runtime_checkable
-class Placed(Protocol):
-    """A model of which it is known where it runs."""
-
-    @property
-    def reader(self) -> Locality:
-        """Where it runs; of a chain, the model that is asked first."""
-
-
 def reader_of(model: Model) -> Locality:
-    """Return where *model* runs: elsewhere, unless it is known to run on the owner's machines."""
-    return model.reader if isinstance(model, Placed) else Locality.ELSEWHERE
+    """Return where *model* runs, of a chain the one asked first: elsewhere, unless its `reader` says otherwise."""
+    reader: Locality = getattr(model, "reader", Locality.ELSEWHERE)
+    return reader
 
 
 class WrappedModel:

@@ -4,16 +4,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from gateway.agent.entries import CallStartEntry, Entry, Mark, Picture, ReplyEntry, UserEntry
-from gateway.agent.models.port import ModelRequest, ToolSpec
+from gateway.agent.entries import CHARACTERS_A_TOKEN, CallStartEntry, Entry, Mark, ReplyEntry
 
-CHARACTERS_A_TOKEN = 3
-"""Low on purpose: English has about 4, code and other scripts fewer; an overestimate wastes little."""
 TOKENS_AN_ENTRY = 8
 """Cost of roles and separators around each entry."""
-TOKENS_A_TILE = 256
-_TILE, _LONGEST_SIDE = 512, 2_048
-"""In pixels."""
 _FEWEST, _MOST = 1.0, 8.0
 """Plausible characters a token; a provider outside this range counts something else."""
 
@@ -51,41 +45,6 @@ def measured_scale(newest_first: Iterable[Entry | Mark], model: str) -> Scale:
     return Scale()
 
 
-def request_characters(request: ModelRequest) -> int:
-    """Return how many characters *request* shows a model."""
-    said = sum(map(entry_characters, request.entries))
-    return len(request.stable) + tool_characters(request.tools) + said
-
-
-def entry_characters(entry: Entry) -> int:
-    """Return how many characters of *entry* a model is shown."""
-    if isinstance(entry, CallStartEntry):
-        return 0
-    characters = len(entry.text)
-    if isinstance(entry, ReplyEntry):
-        for call in entry.calls:
-            characters += len(call.name) + len(call.arguments)
-    elif isinstance(entry, UserEntry) and entry.pictures:
-        characters += CHARACTERS_A_TOKEN * sum(map(picture_tokens, entry.pictures))
-    return characters
-
-
-def picture_tokens(picture: Picture) -> int:
-    """Return a cautious estimate of the tokens of *picture*: 256 for each tile of 512 pixels, and 256 more.
-
-    So Cohere counts (docs.cohere.com, Image Inputs). OpenAI's count for GPT-4o is less, 170 a tile and 85, after the
-    picture was fitted into 2,048 pixels (platform.openai.com, Images and vision); that fitting is done here too.
-    """
-    shrunk = min(1.0, _LONGEST_SIDE / max(picture.width, picture.height))
-    across, down = (max(1, -int(-side * shrunk // _TILE)) for side in (picture.width, picture.height))
-    return TOKENS_A_TILE * (across * down + 1)
-
-
-def tool_characters(tools: Iterable[ToolSpec]) -> int:
-    """Return how many characters the descriptions of *tools* take in a request."""
-    return sum(tool.characters for tool in tools)
-
-
 def estimate_tokens(text: str) -> int:
     """Return a cautious estimate of the tokens of *text*."""
     return Scale().tokens(len(text))
@@ -95,4 +54,4 @@ def entry_tokens(entry: Entry, scale: Scale = CAUTIOUS) -> int:
     """Return an estimate of the tokens of *entry* in a request."""
     if isinstance(entry, CallStartEntry):
         return 0
-    return TOKENS_AN_ENTRY - int(-entry_characters(entry) // scale.characters_a_token)  # `Scale.tokens`, inlined
+    return TOKENS_AN_ENTRY - int(-entry.characters // scale.characters_a_token)  # `Scale.tokens`, inlined

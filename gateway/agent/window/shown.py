@@ -9,8 +9,8 @@ from itertools import accumulate
 
 from msgspec import Struct, field
 
-from gateway.agent.entries import Entry, UserEntry
-from gateway.agent.window.count import CAUTIOUS, CHARACTERS_A_TOKEN, Scale, entry_tokens
+from gateway.agent.entries import CHARACTERS_A_TOKEN, Entry, UserEntry
+from gateway.agent.window.count import CAUTIOUS, Scale, entry_tokens
 from gateway.agent.window.prune import prune
 from gateway.agent.window.rounds import Rounds, without_pictures
 from gateway.agent.window.settings import SMALL_WINDOW, ContextSettings

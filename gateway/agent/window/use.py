@@ -5,8 +5,8 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from gateway.agent.models.port import ModelRequest
-from gateway.agent.window.count import Scale, entry_characters, tool_characters
+from gateway.agent.models.port import ModelRequest, tool_characters
+from gateway.agent.window.count import Scale
 from gateway.agent.window.shown import VisibleHistory
 from workspaces.bootstrap import BootstrapFile
 
@@ -51,7 +51,7 @@ def window_use(
         files=scale.tokens(in_files),
         memory=scale.tokens(in_memory),
         tools=scale.tokens(tool_characters(request.tools)),
-        conversation=scale.tokens(sum(map(entry_characters, request.entries))),
+        conversation=scale.tokens(sum(entry.characters for entry in request.entries)),
         shown=shown,
         is_measured=scale.is_measured,
     )

@@ -11,7 +11,6 @@ from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox, tool
-from gateway.agent.window.count import request_characters
 from gateway.errors import ModelFloodError, ModelUnavailableError, ToolError, TurnLimitError, WrittenCallError
 from tests.fakes.model import HostileModel, ScriptedModel, call, says
 from tests.workspaces.turns import MAIN
@@ -191,7 +190,7 @@ async def test_a_reply_keeps_how_long_its_request_was() -> None:
     model = ScriptedModel(says("", call("look", place="a")), "It is at a.")
     await bench.turn(model)
     lengths = [entry.usage.characters for entry in bench.journal if isinstance(entry, ReplyEntry)]
-    assert lengths == [request_characters(request) for request in model.requests]
+    assert lengths == [request.characters for request in model.requests]
     assert 0 < lengths[0] < lengths[1]
 
 

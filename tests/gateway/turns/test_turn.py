@@ -110,7 +110,7 @@ class House:
             sessions=sessions,
             store=self.store,
             routes=routes or Routes([], MAIN, POLICY),
-            planner=Planner(TurnSettings(), Hooks(), TurnTools(approvals, Hooks(), now), compaction, now),
+            planner=Planner(PATIENT, Hooks(), TurnTools(approvals, Hooks(), now), compaction, now),
             outcome=self.outcomes.tell,
         )
 
@@ -492,9 +492,7 @@ async def test_a_memory_is_used_again_and_not_quoted_again(house: House) -> None
     memory = house.memory(WorkspaceNotes(house.workspace.folder))
     turns = house.turns(model)
     turns = structs.replace(turns, agents={MAIN: structs.replace(turns.agents[MAIN], memory=memory)})
-    patient = structs.replace(turns.planner.settings, recall=RecallSettings(deadline_s=PATIENCE_S))
-    planner = structs.replace(turns.planner, whole_memory=WholeMemory(0), settings=patient)
-    turns = structs.replace(turns, planner=planner)
+    turns = structs.replace(turns, planner=structs.replace(turns.planner, whole_memory=WholeMemory(0)))
     await memory.sync()
     for number in ("1", "2"):
         row = await house.take_in(replace(DIRECT, id=number, text="Who has the spare key?"))

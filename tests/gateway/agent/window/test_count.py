@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, TurnNoteEntry, Usage, UserEntry
-from gateway.agent.models.port import ModelRequest, ToolSpec
-from gateway.agent.window.count import (
+from gateway.agent.entries import (
     CHARACTERS_A_TOKEN,
-    Scale,
-    entry_characters,
-    measured_scale,
-    picture_tokens,
-    request_characters,
+    Entry,
+    Picture,
+    ReplyEntry,
+    ToolCall,
+    TurnNoteEntry,
+    Usage,
+    UserEntry,
 )
+from gateway.agent.models.port import ModelRequest, ToolSpec
+from gateway.agent.window.count import Scale, measured_scale
 
 RECORDED: dict[str, list[list[int]]] = json.loads(Path(__file__).with_name("recorded_usage.json").read_text())
 """Characters and tokens of each request of a growing conversation, by two models' own tokenizers
@@ -64,7 +66,7 @@ def test_everything_that_is_sent_is_counted() -> None:
     message, answer = UserEntry("four", datetime.now(UTC), "", "1"), ReplyEntry("x", (call,), "m", Usage())
     entries: list[Entry] = [TurnNoteEntry("note"), message, answer]
     spec = ToolSpec("tool", "does", {})
-    assert request_characters(ModelRequest("sys", entries, (spec,))) == 3 + 4 + 4 + (1 + 2 + 2) + (4 + 4 + 2)
+    assert ModelRequest("sys", entries, (spec,)).characters == 3 + 4 + 4 + (1 + 2 + 2) + (4 + 4 + 2)
 
 
 @pytest.mark.parametrize(
@@ -75,5 +77,5 @@ def test_a_picture_costs_what_its_tiles_do(width: int, height: int, tokens: int)
     """After it was fitted into 2,048 pixels; with the text of its message."""
     picture = Picture("attachments/a.png", "image/png", 5, width, height)
     said = UserEntry("four", datetime(2026, 11, 22, tzinfo=UTC), "", "1", pictures=(picture,))
-    assert picture_tokens(picture) == tokens
-    assert entry_characters(said) == 4 + tokens * CHARACTERS_A_TOKEN
+    assert picture.tokens == tokens
+    assert said.characters == 4 + tokens * CHARACTERS_A_TOKEN

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from gateway.agent.entries import UserEntry
 from gateway.agent.models.port import ModelRequest, ToolSpec
-from gateway.agent.window.count import Scale, request_characters
+from gateway.agent.window.count import Scale
 from gateway.agent.window.shown import VisibleHistory
 from gateway.agent.window.use import window_use
 from workspaces.bootstrap import BootstrapFile
@@ -18,7 +18,7 @@ def test_each_part_has_its_share_and_nothing_is_counted_twice() -> None:
     """Own words, files, memory, tools and conversation add up to the request."""
     use = window_use(REQUEST, FILES, VisibleHistory(list(REQUEST.entries)), 1_000, Scale(1.0))
     assert (use.instructions, use.files, use.memory, use.tools, use.conversation) == (5, 100, 31, 10, 5)
-    assert use.total == request_characters(REQUEST)
+    assert use.total == REQUEST.characters
     assert use.share == use.total / 1_000
 
 
