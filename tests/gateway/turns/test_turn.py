@@ -61,6 +61,7 @@ from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
 MAIN = AgentId("main")
+PATIENT = TurnSettings(recall=RecallSettings(deadline_s=PATIENCE_S))
 POLICY = Policy(
     frozenset({"telegram:7"}), {("telegram", "home"): AccountPolicy(DirectPolicy.OWNER, {"-100": GroupPolicy()})}
 )

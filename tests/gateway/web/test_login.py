@@ -186,7 +186,7 @@ async def expired(house: House) -> None:
     """Let the session be one whose thirty days are over."""
     store = house.app.parts.sign_ins._store
     ends = (datetime.now(UTC) + SESSION_FOR).year
-    kept = re.sub(rf'"until":"{ends}-\d\d', '"until":"2001-01', await store.get(STORED_AS) or "")
+    kept = re.sub(rf'"until": ?"{ends}-\d\d', '"until":"2001-01', await store.get(STORED_AS) or "")
     await store.put(STORED_AS, kept)
 
 
