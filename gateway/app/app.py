@@ -38,6 +38,7 @@ from gateway.runtime.memory_trim import keep_small
 from gateway.schedule.jobs import load_reader
 from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import SpooledStore
+from gateway.turns.rehearsal import rehearse
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.watch import Watched, catch_up, keep_fresh
@@ -140,6 +141,7 @@ class App(Struct, frozen=True):
         yield from (agent.history_writer.work() for agent in agents)
         if parts.has_channels:
             yield load_clients(_providers(home.config))
+            yield rehearse()
             yield load_reader(home.clock)
             yield catch_up([agent.memory for agent in agents], INDEXED_AT_ONCE)
             yield self._tidy([agent.history_writer for agent in agents])
