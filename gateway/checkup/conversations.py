@@ -22,6 +22,7 @@ from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import NotedEntry, noted_entries, plain, stems_of
 from workspaces.memory.checkup.people import name_words, people_named, words_said
 from workspaces.memory.checkup.quality import EntryUse
+from workspaces.memory.hits import CLEAR
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.workspace_source import is_note
 
@@ -84,7 +85,7 @@ class Evidence:
         if session.startswith(_ORDERS):
             self._take_orders(turn)
         shown = [*_shown_in(turn), *self._used_in(turn)]
-        used = frozenset(each.fingerprint for each in shown)
+        used = frozenset(each.fingerprint for each in shown) - _unclear_in(turn)
         for entry in (each for mark in used for each in self._by_fingerprint.get(mark, ())):
             known = self.uses.get(entry.citation, EntryUse())
             self.uses[entry.citation] = EntryUse(known.days, known.uses + 1, max(filter(None, (known.last, day))))
@@ -202,6 +203,12 @@ def _records(kept: ArchivedConversation) -> Iterator[Record]:
         part = part_at(kept, offset)
         yield from part.records
         offset = part.next_at
+
+
+def _unclear_in(turn: Sequence[Record]) -> set[str | None]:
+    """Return the fingerprints of passages that a search of *turn* gave and that hardly fit: nobody used them."""
+    found = (each for record in turn if isinstance(record.entry, UsedEntry) for each in record.entry.memories)
+    return {each.fingerprint for each in found if 0 < each.score < CLEAR}
 
 
 def _is_said(entry: NotedEntry, said: Collection[str]) -> bool:

@@ -98,6 +98,16 @@ def test_a_use_is_known_by_the_words_of_its_line() -> None:
     assert heard([other, moved], says("what was it?"), UsedEntry((purged,))).uses == {}
 
 
+def test_a_passage_that_hardly_fits_a_search_is_not_used() -> None:
+    """Each search gives some; an older record does not say how well they fit."""
+    [entry] = of_day("2026-02-02", "The cat eats the blue bag.")
+    mark = fingerprint("The cat eats the blue bag.")
+    for score, uses in ((0.2, {}), (0.6, {entry.citation: 1}), (0.0, {entry.citation: 1})):
+        used = UsedEntry((UsedMemory("memory/2026-02-02.md#L3-L3", "search", score, fingerprint=mark),))
+        found = heard([entry], says("when is tea?"), used).uses
+        assert {place: use.uses for place, use in found.items()} == uses
+
+
 def test_what_was_read_is_used_where_it_stands_now() -> None:
     """A result has the text of what was read."""
     other, moved = of_day("2026-02-02", "The dog sleeps.", "The cat eats the blue bag.")

@@ -12,6 +12,7 @@ from workspaces.memory.checkup.quality import EntryUse, quality
 from workspaces.memory.checkup.staleness import recurs
 from workspaces.memory.text.dates import mentions
 from workspaces.memory.text.dialogue import LineKind
+from workspaces.memory.text.reminder_orders import orders_reminder
 
 MOST = 20
 """Promotions of one check-up: an owner reads no more."""
@@ -58,6 +59,8 @@ def promotions(
 
 def _is_candidate(entry: NotedEntry, use: EntryUse) -> bool:
     if entry.is_lasting or entry.is_part or entry.day is None or (mentions(entry.text) and not recurs(entry.text)):
+        return False
+    if orders_reminder(entry.text):
         return False
     is_owners = entry.speaker == OWNER and entry.kind in {LineKind.SAYS, LineKind.ORDER}
     return (entry.is_note or is_owners) and (bool(use.days) or use.uses >= _USES)

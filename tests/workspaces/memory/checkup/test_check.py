@@ -31,7 +31,7 @@ def test_one_entry_has_one_finding_and_an_original_stays() -> None:
 
 
 def test_what_was_said_on_several_days_is_worth_keeping() -> None:
-    """Unless MEMORY.md says it; a plan of one day is not."""
+    """Unless MEMORY.md says it; a plan of one day and an order to remind are not."""
     said = [
         entry for day in ("2026-10-02", "2026-10-09", "2026-10-20") for entry in of_day(day, "Owner: my size is 42.5")
     ]
@@ -39,6 +39,9 @@ def test_what_was_said_on_several_days_is_worth_keeping() -> None:
     assert kinds([*said, *lasting("My size is 42.5")]) == []
     plan = [entry for day in ("2026-10-02", "2026-10-09") for entry in of_day(day, "Owner: the play is on 27 March")]
     assert kinds(plan) == []
+    days = ("2026-10-02", "2026-10-09", "2026-10-20")
+    orders = [entry for day in days for entry in of_day(day, "Owner: remind me that my size is 42.5")]
+    assert kinds(orders) == []
 
 
 def test_unknown_origins_are_counted_and_never_guessed_at() -> None:
