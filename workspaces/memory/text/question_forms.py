@@ -31,6 +31,8 @@ _ENGLISH = (
     r"|does\s+(?!(?:not|what|the|it|its|an?|my|our|so|that|this|wonders|nothing|everything|well)\b)\w+\s+"
     r"(?!(?:for|with|to|at|in|on|well|too|now|really)\b)\w+\s*\Z"
     r"|(?:what|when|where|who|why|how)\s+(?:and|or)\s+(?:what|when|where|who|why|how)\s+\w"
+    r"|(?:is|are|was|were|does|did|has|have|had|can|could|should|would|(?-i:will|must|may))\s+(?!(?:I|OK|Ok)\b)"
+    r"(?-i:[A-Z])\w+\s+\w"
     r"|what\s+(?:must|may|shall)(?:n['’]?t)?\s+(?:i|we|he|she|they|it)\b"
     r"|do\s+\w+s\s+(?:really|actually|ever|still|need|like|care|have|eat|get|want|know|live|work)\b"
     r"|(?:is|are|was|were)\s+(?:there|it|he|she|they|you|my|your|the|this|that)\b"
