@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from msgspec import Struct
 
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_answer
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, plain_fields, print_json
 from gateway.home import Home
+from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -84,7 +85,11 @@ class JsonCall(Call, frozen=True):
 
     def print(self, answer: "DataclassInstance | Mapping[str, object]", lines: Iterable[str], none: str = "") -> None:
         """Print *answer* as JSON or as its *lines*; *none* stands for no line at all."""
-        print_answer(answer, self.as_json, lines, none)
+        if self.as_json:
+            print_json(answer if isinstance(answer, Mapping) else plain_fields(answer))
+            return
+        for line in [*lines] or [none] * bool(none):
+            print(visible(line))
 
 
 def command_of(function: Callable[..., Any]) -> Callable[..., Any]:

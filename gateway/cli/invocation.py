@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -15,11 +15,8 @@ from msgspec import Struct, field
 
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
-from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
-    from _typeshed import DataclassInstance
-
     from gateway.config import Config
     from gateway.control.operator_api import LocalApi, Readiness
     from gateway.observability.metrics import Meter
@@ -141,14 +138,3 @@ def plain_fields(record: object) -> dict[str, object]:
     """Return the fields of *record* by name, as JSON can hold them; moments stay as they are."""
     fields: dict[str, object] = msgspec.to_builtins(record, builtin_types=(datetime,), enc_hook=str)
     return fields
-
-
-def print_answer(
-    answer: "DataclassInstance | Mapping[str, object]", as_json: bool, lines: Iterable[str], none: str = ""
-) -> None:
-    """Print *answer* as JSON or as its *lines*; *none* stands for no line at all."""
-    if as_json:
-        print_json(answer if isinstance(answer, Mapping) else plain_fields(answer))
-        return
-    for line in [*lines] or [none] * bool(none):
-        print(visible(line))

@@ -39,7 +39,7 @@ class Bench:
         """End the worker without a flush or a commit, as far as a test within one process can."""
         for held in self.worker.handler._open.values():
             held.index.building.manifest.close()
-            held.index.building.engine._shard._shard = None  # type: ignore[attr-defined]  # drops the lock
+            held.index.building.shard._shard = None  # type: ignore[attr-defined]  # drops the lock
         self.worker.handler._open.clear()
 
     def write(self, path: str, *lines: str) -> None:
@@ -58,8 +58,8 @@ class Bench:
     def texts(self) -> list[str]:
         """Return every text that the engine holds and the manifest knows."""
         collection = self.held().building
-        assert collection.engine.ids() == collection.manifest.points.keys()
-        return sorted(entry.text for entry in collection.engine.entries(sorted(collection.engine.ids())).values())
+        assert collection.shard.ids() == collection.manifest.points.keys()
+        return sorted(entry.text for entry in collection.engine.entries(sorted(collection.shard.ids())).values())
 
 
 @pytest.fixture

@@ -79,17 +79,17 @@ class Collection:
         reached.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        self._shard = store.open(folder, dimension)
+        self.shard = store.open(folder, dimension)
         self.manifest = Manifest(folder / "manifest.db")
         late = LateInteraction(self.manifest.points, vectors.store) if vectors else None
-        self.engine = HybridEngine(self._shard, self.manifest.points, late)
+        self.engine = HybridEngine(self.shard, self.manifest.points, late)
         self.vectors = vectors
         self._chunking = chunking
         self._complete = folder / "complete"
         self._folder = folder
         is_clean = self.manifest.is_clean
         # A server may have been emptied or restored, or may still hold the data of a deleted index folder.
-        is_whole = self._shard.holds(self.manifest.points)
+        is_whole = self.shard.holds(self.manifest.points)
         if is_clean and not is_whole:
             self._complete.unlink(missing_ok=True)
         if not (is_clean and is_whole):
@@ -109,7 +109,7 @@ class Collection:
     @property
     def is_gone(self) -> bool:
         """Whether it has to be opened anew: the folder was removed, or its server was away."""
-        return self._shard.was_away or not self._folder.exists()
+        return self.shard.was_away or not self._folder.exists()
 
     def put(self, document: Document, stamp: str) -> Generator[None, None, PutReport]:
         """Index *document* in steps of some 10 ms; between two of them the collection may be searched.
@@ -198,7 +198,7 @@ class Collection:
         """Make all changes durable: the engine, then the manifest; tell whether there were any."""
         if self.manifest.is_clean:
             return False
-        self.engine.flush()
+        self.shard.flush()
         if self.vectors:
             self.vectors.store.flush()
         self.manifest.commit()
@@ -213,7 +213,7 @@ class Collection:
 
     def sweep(self) -> None:
         """Free the space of dead points, and the memory of fresh ones. Raises EngineBrokenError."""
-        self._shard.sweep()
+        self.shard.sweep()
         self.manifest.swept()
 
     def complete(self) -> None:
@@ -223,21 +223,21 @@ class Collection:
     def close(self) -> None:
         """Release the folder; uncommitted changes are compared again when it is next opened."""
         with suppress(EngineBrokenError):
-            self.engine.close()
+            self.shard.close()
         self.manifest.close()
 
     def _recover(self) -> None:
         """Remove points missing from the manifest, and mark everything else for comparison."""
-        self.engine.delete(sorted(self.engine.ids() - set(self.manifest.points)))
+        self.shard.delete(sorted(self.shard.ids() - set(self.manifest.points)))
         self.manifest.doubt_everything()
 
     def _store(self, entries: Sequence[tuple[PointId, Entry]]) -> Generator[None, None, None]:
         """Store *entries*; all their texts are embedded, so that a document changes in few steps."""
-        most = self._shard.stores_at_once
+        most = self.shard.stores_at_once
         for start in range(0, len(entries), most):
             points = [self._point(id_, entry) for id_, entry in entries[start : start + most]]
             self.manifest.change_begins()
-            yield from self._change(partial(self._shard.upsert, [point for point, *_ in points]))
+            yield from self._change(partial(self.shard.upsert, [point for point, *_ in points]))
             self.engine.forget(point.id for point, *_ in points)
             self.manifest.change_begins()  # there may have been a commit
             for _, row, content in points:
@@ -251,12 +251,12 @@ class Collection:
             yield
             self.manifest.change_begins()
             self.manifest.remove(some)  # first: a search during the change must not miss an entry that it knows
-            yield from self._change(partial(self._shard.delete, some))
+            yield from self._change(partial(self.shard.delete, some))
             self.engine.forget(some)
 
     def _change(self, change: Callable[[], None]) -> Generator[None, None, None]:
         """Make *change*: on another thread if it may take seconds, so that the collection may be searched meanwhile."""
-        if self._shard.is_remote:
+        if self.shard.is_remote:
             yield from _on_thread(change)
         else:
             change()

@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import CandidateRequest, Column, DayRange, FloatArray, Ids, Point, PointId, Scores
+from workspaces.memory.index.late_interaction import LateInteraction
 from workspaces.memory.text.sparse import SparseVector
 
 VectorName = Literal["dense", "bm25", "bm25_context"]
@@ -78,13 +79,6 @@ class EntryPositions(Protocol):
 
     def among(self, ids: Iterable[PointId]) -> Mapping[PointId, EntryPosition]:
         """Return those of the known ones among *ids*, in their order."""
-
-
-class LateScorer(Protocol):
-    """Scores entries by their token vectors."""
-
-    def score(self, query: FloatArray, ids: Sequence[PointId]) -> tuple[Column, Column]:
-        """Return for each of *ids* the score by its own token vectors, and by those of the entry before too."""
 
 
 class Shard(Protocol):
@@ -152,10 +146,10 @@ class CollectionStore(Protocol):
 
 
 class HybridEngine:
-    """A vector engine with one open collection, over a `Shard`. Synchronous: it is called in the worker process."""
+    """Searches in one open `Shard`, whose owner changes it. Synchronous: it is called in the worker process."""
 
     def __init__(
-        self, shard: Shard, places: EntryPositions, late: LateScorer | None = None, spare: int = SPARE
+        self, shard: Shard, places: EntryPositions, late: LateInteraction | None = None, spare: int = SPARE
     ) -> None:
         """*places* contains every searchable point; any other does not exist. *late* has their token vectors."""
         self._shard = shard
@@ -164,28 +158,6 @@ class HybridEngine:
         self._spare = spare
         self._entries: dict[PointId, Entry] = {}
         self.reads_at_once = shard.reads_at_once
-
-    def upsert(self, points: Sequence[Point]) -> None:
-        """Store *points*; those with a known id are replaced."""
-        self._shard.upsert(points)
-        self.forget(point.id for point in points)
-
-    def delete(self, ids: Sequence[PointId]) -> None:
-        """Remove the points; unknown ids are ignored."""
-        self._shard.delete(ids)
-        self.forget(ids)
-
-    def ids(self) -> set[PointId]:
-        """Return the ids of all points, for comparison with the manifest."""
-        return self._shard.ids()
-
-    def flush(self) -> None:
-        """Make all changes durable."""
-        self._shard.flush()
-
-    def close(self) -> None:
-        """Flush and release the collection."""
-        self._shard.close()
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the existing entries among *ids*."""

@@ -107,13 +107,7 @@ class RequestHandler:
         index = self._index(request["folder"])
         with self._unless_reopened(request["folder"], index):
             report = yield from index.building.put(document_in(request["document"]), request["stamp"])
-        return {
-            "entries": report.entries,
-            "stored": report.stored,
-            "removed": report.removed,
-            "embedded": report.embedded,
-            "reused": report.reused,
-        }
+        return structs.asdict(report)
 
     def drop(self, request: Frame) -> Work:
         """Remove documents, step by step."""

@@ -53,7 +53,7 @@ def test_a_note_that_keeps_changing_does_not_fill_the_disk(on_disk: Path) -> Non
         write(collection, version)
         assert collection.manifest.dead <= LINES
     assert disk(on_disk) < 2 * once
-    assert collection.engine.ids() == collection.manifest.points.keys()
+    assert collection.shard.ids() == collection.manifest.points.keys()
     assert len(collection.manifest.points) == LINES
     index.close()
 
@@ -79,7 +79,7 @@ def test_no_step_over_a_huge_note_takes_long(tmp_path: Path, monkeypatch: pytest
     removed, longest = _longest_step(index.building.drop(["memory/2026-03-07.md"]))
     assert removed == 6_000
     assert longest < STEP_S
-    assert index.building.engine.ids() == set()
+    assert index.building.shard.ids() == set()
     index.close()
 
 
