@@ -52,12 +52,12 @@ class Approvals:
         store: Store,
         expiry: Callable[[], datetime],
         wake: Callable[[Sequence[OutboxRow]], None],
-        job_schedule: JobSchedule | None = None,
+        job_schedule: JobSchedule,
         may_carry: Callable[[Address], bool] = lambda _: True,
     ) -> None:
         """*expiry* gives the moment until which a new change waits; *wake* is called with queued notices.
 
-        *job_schedule* holds the agents' jobs, if there are any; changes of these may need approval too. *may_carry*
+        *job_schedule* holds the agents' jobs; changes of these may need approval too. *may_carry*
         tells whether a chat may be shown text marked `house`.
         """
         self._agents = agents
@@ -107,7 +107,7 @@ class Approvals:
         return done
 
     async def _make(self, home: Agent, proposal: Proposal, number: int) -> str:
-        if self.job_schedule is not None and is_of_jobs(proposal):
+        if is_of_jobs(proposal):
             return await make(self.job_schedule, proposal, number)
         await _apply(home, proposal, number)
         return f"{proposal.path} {'deleted' if proposal.after is None else 'written'}, as approved in #{number}"

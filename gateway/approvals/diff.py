@@ -35,7 +35,7 @@ def difference(before: str | None, after: str | None) -> str:
     return visible("\n".join(lines)) or "(only line ends differ)"
 
 
-def words_of(proposal: Proposal, job_schedule: JobSchedule | None) -> str | None:
+def words_of(proposal: Proposal, job_schedule: JobSchedule) -> str | None:
     """Return what *proposal* does, in plain words; `None` for a change of a file, which `difference` shows."""
     if is_of_jobs(proposal):
         return visible(job_words(proposal, job_schedule))

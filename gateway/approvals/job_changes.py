@@ -35,13 +35,13 @@ def task_of(proposal: Proposal) -> str:
     return _fields(proposal)[2]
 
 
-def job_words(proposal: Proposal, job_schedule: JobSchedule | None) -> str:
+def job_words(proposal: Proposal, job_schedule: JobSchedule) -> str:
     """Return the job that *proposal* adds or removes, in plain words: its times, its memory and its task."""
     when, memory, what = _fields(proposal)
     words = [f"When: {when}", f"Reads your private notes: {memory}"]
     if proposal.after is None:
         words[0] += "; it would not come any more"
-    elif job_schedule is not None:
+    else:
         with suppress(ScheduleError):
             _, first = job_schedule.check(Wish(proposal.agent, when, what, ""))
             day = f"{first.astimezone(job_schedule.zone):%A, %d %B %Y, %H:%M}"

@@ -28,20 +28,16 @@ _ORDER_WORDS = stems("cancel delete remove stop reminder job every at in")
 """Words of an order to cancel, and of schedules, that name no job. In other languages they name none either."""
 
 
-def job_requests(approvals: Approvals, asked: TurnRequest, guard: WriteGuard) -> "TurnJobRequests | None":
-    """Return the jobs of the turn's agent, as the turn may change them; `None` without a job store."""
-    if approvals.job_schedule is None:
-        return None
-    return TurnJobRequests(approvals.job_schedule, approvals, asked, guard)
-
-
 class TurnJobRequests(Struct, frozen=True):
-    """Implements the tools' `Book` for one turn."""
+    """Implements the tools' `Book` for one turn: the jobs of its agent, as it may change them."""
 
-    job_schedule: JobSchedule
     approvals: Approvals
     asked: TurnRequest
     guard: WriteGuard
+
+    @property
+    def job_schedule(self) -> JobSchedule:
+        return self.approvals.job_schedule
 
     async def add(self, when: str, what: str, *, private: bool) -> ActedResult:
         told = self.guard.marked(f"{REMINDER}{what}" if self._is_reminder(what) else what)

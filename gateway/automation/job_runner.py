@@ -220,13 +220,13 @@ def is_reminder(message: InboundMessage) -> bool:
     return message.address.channel == CLOCK and REMINDER in message.text
 
 
-async def reminder_of(job_schedule: JobSchedule | None, message: InboundMessage) -> str:
+async def reminder_of(job_schedule: JobSchedule, message: InboundMessage) -> str:
     """Return the own words of the job that sent *message*, if it runs once or was made of its owner's words.
 
     Empty for any other. Raises StoreError.
     """
     number = message.address.chat.rpartition(":")[2]
-    if job_schedule is None or message.address.channel != CLOCK or not number.isdecimal():
+    if message.address.channel != CLOCK or not number.isdecimal():
         return ""
     try:
         job = await job_schedule.get(int(number), message.address.account)
@@ -244,10 +244,9 @@ def _is_due_to_owner(job: Job) -> bool:
     return isinstance(schedule_of(job.spec), At) or job.spec.prompt.startswith(REMINDER)
 
 
-async def reminders_of(job_schedule: JobSchedule | None, agent: AgentId) -> list[str]:
+async def reminders_of(job_schedule: JobSchedule, agent: AgentId) -> list[str]:
     """Return the reminders that the jobs of *agent* send in their own words. Raises StoreError."""
-    jobs = [] if job_schedule is None else await job_schedule.all(agent)
-    return [as_reminder(job.spec.prompt) for job in jobs]
+    return [as_reminder(job.spec.prompt) for job in await job_schedule.all(agent)]
 
 
 def _message(job: Job, name: str, text: str, owner: Address, now: datetime) -> InboundMessage:

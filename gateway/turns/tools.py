@@ -18,7 +18,7 @@ from gateway.agent.tools.tool import Toolbox
 from gateway.agent.write_guard import WriteGuard
 from gateway.approvals.approvals import Approvals
 from gateway.approvals.outgoing_acts import WaysOut
-from gateway.automation.job_requests import job_requests
+from gateway.automation.job_requests import TurnJobRequests
 from gateway.automation.silence import is_unasked
 from gateway.automation.subagents import Subagents, is_task
 from gateway.delivery.outgoing_files import Enclosures
@@ -91,7 +91,7 @@ class TurnTools(Struct, frozen=True):
             enclose=None if files is None else partial(files.enclose, asked),
             check_file=None if files is None else partial(files.check, asked),
             helpers=None if self.subagents is None else self.subagents.helpers(asked),
-            jobs=job_requests(self.approvals, asked, guard),
+            jobs=TurnJobRequests(self.approvals, asked, guard),
             is_unasked=is_unasked(message, asked.access.session_type),
         )
         return await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard, actions)

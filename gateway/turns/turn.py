@@ -90,13 +90,13 @@ class Turns(Struct, frozen=True):
     """Called with the rows committed for a message: an answer, silence, or the notice that it must wait."""
     presence: Presence = field(default_factory=lambda: Presence({}))
     """Shows that an answer is being written; no channel has signs by default."""
-    shortcut: Shortcut | None = None
+    shortcut: Shortcut = lambda _: None
     """Asked first: its answers need no language model, no prompt and no memories."""
     take_in: TakeIn | None = None
     """Takes in the message's attachments, and returns the text that the conversation stores."""
     queueing: Queueing = field(default_factory=Queueing)
     """Knows the messages waiting behind this one, and requests to end its turn."""
-    voice: Callable[[SessionKey, Agent], Agent] | None = None
+    voice: Callable[[SessionKey, Agent], Agent] = lambda _, agent: agent
     """Returns the agent with the model chosen for a session."""
     offer: Offer | None = None
     is_house: Callable[[SessionKey], bool] = lambda _: False
@@ -236,8 +236,7 @@ class Turn(Struct, frozen=True):
     def _request(self) -> TurnRequest:
         """Return the turn as its plan needs it, with the session's model, which is charged for the turn's cause."""
         message, key = self.row.message, self.envelope.key
-        voiced = self.agent if self.turns.voice is None else self.turns.voice(key, self.agent)
-        is_house = self._is_house(self.row)
+        is_house, voiced = self._is_house(self.row), self.turns.voice(key, self.agent)
         agent = asked_for(voice_for(voiced) if is_house else voiced, message, self.envelope)
         origin = Origin(
             str(key),
@@ -259,7 +258,7 @@ class Turn(Struct, frozen=True):
     def _shortcut(self, asked: TurnRequest) -> Plan | None:
         if self.journal.was_answered():
             return self._ending_plan(asked)
-        if self.turns.shortcut is None or is_inner(self.row.message):  # our own text is never a command
+        if is_inner(self.row.message):  # our own text is never a command
             return None
         plan = self.turns.shortcut(asked)
         return plan and structs.replace(plan, request=structs.replace(plan.request, entries=self.journal.entries))

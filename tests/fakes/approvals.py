@@ -1,12 +1,16 @@
-"""Approval queue for tests of the tools: a list."""
+"""Approval queue for tests of the tools, a list, and the jobs whose changes a real one may hold."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import Entry, UserEntry
 from gateway.agent.write_guard import ProjectedFile, WriteGuard
 from gateway.agent.write_policy import ApprovalReason
+from gateway.schedule.jobs import JobSchedule
+from gateway.schedule.settings import ScheduleSettings
+from gateway.stores.ports import Store
 from tests.fakes.clock import START
 from workspaces.access import Access
 
@@ -36,6 +40,11 @@ class FakeApprovalSink:
     async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: ApprovalReason) -> int:
         self.waiting.append(Waiting(str(path), before, after, reason))
         return len(self.waiting)
+
+
+def jobs_of(store: Store, now: Callable[[], datetime]) -> JobSchedule:
+    """Return the jobs of the agents whose state is in *store*."""
+    return JobSchedule(store.jobs, ScheduleSettings(), now, store.count)
 
 
 def guard(access: Access, seen: Iterable[Entry] = (), approval_sink: FakeApprovalSink | None = None) -> WriteGuard:

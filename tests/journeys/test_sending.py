@@ -17,6 +17,7 @@ from gateway.errors import ModelUnavailableError
 from gateway.runtime.lanes import RetryLater
 from gateway.stores.rows import Enclosure
 from gateway.turns.turn import Turns
+from tests.fakes.approvals import jobs_of
 from tests.fakes.media import MediaAdapter
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.turns.test_turn import DIRECT, GROUP, MAIN, House, answer
@@ -27,7 +28,8 @@ def sending(house: House, model: ScriptedModel, adapters: Mapping[tuple[str, str
     turns = house.turns(model)
     planner = turns.planner
     enclosures = Enclosures({MAIN: house.folder / "outgoing"}, adapters or {}, house.threads, house.store.count)
-    approvals = Approvals(turns.agents, house.store, house.clock.now, lambda _: None)
+    jobs = jobs_of(house.store, house.clock.now)
+    approvals = Approvals(turns.agents, house.store, house.clock.now, lambda _: None, jobs)
     tools = structs.replace(planner.tools, enclosures=enclosures, approvals=approvals)
     return structs.replace(turns, planner=structs.replace(planner, tools=tools))
 

@@ -16,8 +16,10 @@ from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import MOST_WAITING, Approvals, TurnApprovalSink
 from gateway.errors import ApprovalError, StoreError, ToolError
 from gateway.runtime.threads import Threads
+from gateway.schedule.jobs import JobSchedule
 from gateway.stores.rows import ChangeId, ChangeState, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
+from tests.fakes.approvals import jobs_of
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
@@ -66,7 +68,11 @@ class House:
     @property
     def approvals(self) -> Approvals:
         """As a process finds them after a start."""
-        return Approvals({AGENT: self.agent}, self.store, self.expiry, self.woken.extend)
+        return Approvals({AGENT: self.agent}, self.store, self.expiry, self.woken.extend, self.jobs)
+
+    @property
+    def jobs(self) -> JobSchedule:
+        return jobs_of(self.store, self.clock.now)
 
     def expiry(self) -> datetime:
         return self.clock.now() + timedelta(days=7)
@@ -123,7 +129,7 @@ async def test_a_chat_app_that_may_carry_no_marked_text_is_shown_no_difference(h
     """While any file is marked: which lines a difference quotes depends on the file."""
     house.put("notes.md", f"- the vault opens with heron{marked}\n")
     agents, wakes = {AGENT: house.agent}, house.woken.extend
-    strict = Approvals(agents, house.store, house.expiry, wakes, may_carry=lambda _: False)
+    strict = Approvals(agents, house.store, house.expiry, wakes, house.jobs, may_carry=lambda _: False)
     sink = strict.approval_sink(AGENT, ORIGIN, OWNERS_CHAT)
     await sink.propose(PurePosixPath("AGENTS.md"), None, "- be kind\n", ApprovalReason.UNTRUSTED)
     told = house.woken[-1].outgoing.text
@@ -343,7 +349,7 @@ async def test_another_agents_changes_are_apart(house: House) -> None:
 async def test_a_change_of_an_agent_that_is_gone_is_told(house: House) -> None:
     """Its owner took it out of the configuration: nothing is written anywhere."""
     number = await house.proposes("SOUL.md", "old\n", "new\n")
-    empty = Approvals({}, house.store, house.expiry, house.woken.extend)
+    empty = Approvals({}, house.store, house.expiry, house.woken.extend, house.jobs)
     with pytest.raises(ApprovalError, match="not configured"):
         await empty.approve(number)
     assert await house.state(number) is ChangeState.WAITING

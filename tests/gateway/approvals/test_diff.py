@@ -22,7 +22,6 @@ from gateway.schedule.jobs import JobSchedule
 from gateway.schedule.settings import ScheduleSettings
 from gateway.stores.jobs import Job, JobId, JobSpec
 from gateway.stores.rows import Proposal
-from gateway.stores.sqlite.store import SqliteStore
 from workspaces.history import Origin
 
 
@@ -91,6 +90,7 @@ def test_the_notice_says_what_why_and_how() -> None:
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 EXPIRES = datetime(2026, 3, 8, 9, 5, tzinfo=UTC)
+JOBS = JobSchedule(None, ScheduleSettings(), lambda: NOON.astimezone(BERLIN), None)  # type: ignore[arg-type]  # no store
 
 
 @pytest.mark.parametrize(
@@ -113,22 +113,20 @@ EXPIRES = datetime(2026, 3, 8, 9, 5, tzinfo=UTC)
 )
 def test_a_job_is_told_in_plain_words(schedule: str, prompt: str, words: str) -> None:
     """What it is, when it comes and what changes, and nothing hidden; it is no difference of files."""
-    unused: SqliteStore | None = None
-    jobs = JobSchedule(unused, ScheduleSettings(), lambda: NOON.astimezone(BERLIN), unused)  # type: ignore[arg-type]
     spec = JobSpec("main", schedule, "Europe/Berlin", prompt, NOON)
     added = job_to_add(spec, BERLIN, ApprovalReason.SHARED, Origin("main/main", "1", "t1"))
-    assert words_of(added, jobs) == words
+    assert words_of(added, JOBS) == words
     told = notice_of(12, added, words, EXPIRES)
     assert told.startswith("A new job waits for your approval as **#12**: ")
     assert f"`\n{words}\n`" in told
     assert "diff" not in told
     job = Job(JobId(3), spec, is_enabled=True, next_slot=NOON)
     removed = job_to_remove(job, BERLIN, ApprovalReason.SHARED, Origin("main/main", "1", "t1"))
-    assert str(words_of(removed, jobs)).splitlines()[0].endswith("; it would not come any more")
+    assert str(words_of(removed, JOBS)).splitlines()[0].endswith("; it would not come any more")
     assert notice_of(13, removed, "", EXPIRES).startswith("Removing job 3 waits")
 
 
 def test_a_call_is_told_by_its_arguments() -> None:
     """As they are sent, without marks of a difference."""
     call = Proposal("main", "/call/mail_send", None, '{"to": "Sam"}', "shared", "main/main", "1", "t1")
-    assert (subject_of(call), words_of(call, None)) == ("call of mail_send", '{"to": "Sam"}')
+    assert (subject_of(call), words_of(call, JOBS)) == ("call of mail_send", '{"to": "Sam"}')

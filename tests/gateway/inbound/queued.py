@@ -24,6 +24,7 @@ from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.stores.rows import InboxRow
 from gateway.turns.turn import Turns
 from gateway.turns.worker import LaneWork
+from tests.fakes.approvals import jobs_of
 from tests.fakes.model import ScriptedModel, Step
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.turns.test_turn import DIRECT, House, session_of
@@ -121,7 +122,10 @@ async def chatting(house: House, model: ScriptedModel, rules: QueueSettings | Qu
     queues: Queues[SessionKey, Item] = Queues(lambda item: isinstance(item, InboxRow) and _passes(item))
     told: list[str] = []
     plain = house.turns(model)
-    approvals = Approvals(plain.agents, house.store, lambda: house.clock.now() + timedelta(days=7), lambda _: None)
+    jobs = jobs_of(house.store, house.clock.now)
+    approvals = Approvals(
+        plain.agents, house.store, lambda: house.clock.now() + timedelta(days=7), lambda _: None, jobs
+    )
     tools = structs.replace(plain.planner.tools, approvals=approvals)
     turns = structs.replace(
         plain,

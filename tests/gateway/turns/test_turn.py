@@ -48,6 +48,7 @@ from gateway.turns.planning import Planner, TurnSettings
 from gateway.turns.postponement import GIVE_UP_AFTER
 from gateway.turns.tools import TurnTools
 from gateway.turns.turn import Turns
+from tests.fakes.approvals import jobs_of
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, note_of, says
 from tests.fakes.patience import PATIENCE_S
@@ -105,7 +106,9 @@ class House:
         now, count = self.clock.now, self.store.count
         lifecycle = Lifecycle(agents, sessions, LifecycleSettings(), self.clock, count)
         compaction = Compaction(ContextSettings(), Flush(ContextSettings(), now), lifecycle, count, now)
-        approvals = Approvals({}, self.store, lambda: now() + timedelta(days=7), lambda _: None)
+        approvals = Approvals(
+            {}, self.store, lambda: now() + timedelta(days=7), lambda _: None, jobs_of(self.store, now)
+        )
         return Turns(
             agents=agents,
             sessions=sessions,
