@@ -69,9 +69,10 @@ class Successors(Struct, frozen=True):
         if best is None or best.is_exact or best.entry.date is None or request.dense is None:
             return found
         later = self._later(best.entry, request, ids)
-        if not len(later):
+        before = self.vectors.of(best.entry).dense
+        if not len(later) or not len(before):  # its vector is still to come from the provider
             return found
-        fits = self._fits([request.dense, self.vectors.of(best.entry).dense], request, later)
+        fits = self._fits([request.dense, before], request, later)
         nearest = [(PointId(int(later[row])), fits[row]) for row in np.argsort(-fits, kind="stable")[:_READ]]
         entries = self.engine.entries([id_ for id_, _ in nearest])
         later_ones = [(id_, entries[id_], fit) for id_, fit in nearest if id_ in entries]

@@ -251,6 +251,19 @@ async def test_a_note_is_found_at_once_and_by_the_provider_later(
     home.worker.handler.close()
 
 
+async def test_a_note_that_a_later_one_may_change_is_found_before_its_vector_came(
+    stub: EmbeddingStub, far: HostedEmbedder, tmp_path: Path
+) -> None:
+    """Without the older line's vector no later one is measured against it; the search answers all the same."""
+    home = Home(tmp_path, Joined(LocalEmbedder(), far, "everything"))
+    home.write("memory/2026-03-01.md", "- Yusuf works nights at the bakery\n- the boat is green\n")
+    home.write("memory/2026-03-09.md", "- Yusuf works at the post office now, new job\n")
+    await home.index.sync()
+    found = await home.search("where does Yusuf work")
+    assert {hit.snippet for hit in found.hits} >= {"Yusuf works nights at the bakery"}
+    home.worker.handler.close()
+
+
 async def test_private_text_never_leaves_unless_it_may(
     stub: EmbeddingStub, far: HostedEmbedder, tmp_path: Path
 ) -> None:
