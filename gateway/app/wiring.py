@@ -289,6 +289,7 @@ class Parts:
                 self.admission.pairing,
                 self.group_requests,
                 store.silences,
+                store.overheard,
                 self.queueing,
                 self.choices,
                 self.subagents.running,

@@ -2,12 +2,14 @@
 
 from msgspec import structs
 
+from adapters.channel import Address
 from gateway.admission.routing import session_of
 from gateway.agent.entries import OFFLINE
 from gateway.agent.models.port import reader_of
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.errors import ToolError
+from gateway.stores.admission import Overheard
 from workspaces.access import Locality
 
 _WORDS = {"on": True, "off": False, "": None}
@@ -22,11 +24,20 @@ def house_commands(parts: CommandResources) -> list[Command]:
         key, word = session_of(call.access), call.arguments.lower()
         if word not in _WORDS:
             raise ToolError("say `/house on`, or `/house off`")
-        if (wanted := _WORDS[word]) is not None:
+        if (wanted := _WORDS[word]) is False:
+            await _forget_talk(parts.overheard, call.asked.row.message.address)
+        if wanted is not None:
             await choices.choose(key, structs.replace(choices.of(key), house=wanted))
         return _state(call, is_house=choices.is_house(key))
 
     return [Command("house", "[on/off]", "keep what is said here on your own machines", Who.OWNER, True, run)]
+
+
+async def _forget_talk(overheard: Overheard, address: Address) -> None:
+    """Drop what a group said meanwhile, and not to us: it would go to the next model."""
+    context = await overheard.of(address)
+    if context.heard:
+        await overheard.forget(address, context.last)
 
 
 def _state(call: CommandCall, *, is_house: bool) -> str:

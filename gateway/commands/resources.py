@@ -14,7 +14,7 @@ from gateway.delivery.group_requests import GroupRequests
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.session_settings import Choices
 from gateway.sessions.lifecycle import Lifecycle
-from gateway.stores.admission import Silences
+from gateway.stores.admission import Overheard, Silences
 from gateway.transcripts.store import Sessions
 from gateway.turns.planning import Planner
 from workspaces.access import AgentId
@@ -33,6 +33,7 @@ class CommandResources(Struct, frozen=True):
     pairing: Pairing
     groups: GroupRequests
     silences: Silences
+    overheard: Overheard
     queueing: Queueing
     choices: Choices
     helpers: Callable[[], Sequence[RunningSubagent]]

@@ -9,7 +9,7 @@ from adapters import http, terminal, web
 from adapters.channel import Address, InboundMessage
 from gateway.admission.internal_channels import CHANNELS, SUBAGENT, chat_of
 from gateway.agent.agent import Agent
-from gateway.agent.entries import OFFLINE, Entry, Mark, ReplyEntry
+from gateway.agent.entries import OFFLINE, Entry, Mark, ReplyEntry, UserEntry
 from gateway.agent.house import shown_entries, shown_mark
 from gateway.agent.models.port import reader_of
 from gateway.agent.write_guard import WriteGuard
@@ -50,9 +50,16 @@ def carries_mark(message: InboundMessage, records: Records) -> bool:
     *records* are those of its conversation.
     """
     quote = message.quote
-    if quote is None:
+    if quote is None or has_tag(message.text):
         return has_tag(message.text)
-    return has_tag(message.text) or has_tag(quote.text) or (quote.is_ours and records.has_house)
+    is_marked = records.has_house and (quote.is_ours or _holds_marked(records, quote.text.strip()))
+    return has_tag(quote.text) or is_marked
+
+
+def _holds_marked(records: Records, text: str) -> bool:
+    """Return whether *text* is part of a message with the mark: somebody quotes it after the chat's mark ended."""
+    said = (each.entry for each in records)
+    return any(isinstance(entry, UserEntry) and entry.is_house and text in entry.text for entry in said)
 
 
 def house_notice(asked: TurnRequest, guard: WriteGuard) -> str:

@@ -181,6 +181,7 @@ class House:
             self.admission.pairing,
             self.groups,
             self.store.silences,
+            self.store.overheard,
             self.queueing,
             self.choices,
             tuple,

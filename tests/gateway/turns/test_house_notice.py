@@ -3,9 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-from gateway.agent.entries import ReplyEntry
+import pytest
+
+from adapters.channel import Quote
+from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText, unshown
-from gateway.turns.house_notice import chat_app
+from gateway.stores.rows import TurnId
+from gateway.transcripts.codec import Record
+from gateway.transcripts.records import Records
+from gateway.turns.house_notice import carries_mark, chat_app
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import OWNER, open_house
 from workspaces.access import Locality
@@ -30,3 +36,15 @@ async def test_a_chat_app_is_named_once_where_it_carries_marked_text(tmp_path: P
         assert "and Telegram carries what I say here" in await house.says("what is the code?")
         assert await house.says("and now?") == "Still 7."
         assert [chat_app(replace(OWNER.address, channel=ours)) for ours in ("web", "terminal", "http")] == [""] * 3
+
+
+@pytest.mark.parametrize(
+    ("quoted", "is_marked"), [("the pin is 4711", True), ("pin is 4711\n", True), ("the pin is lost", False)]
+)
+def test_who_quotes_others_words_of_a_marked_chat_marks_the_message(quoted: str, *, is_marked: bool) -> None:
+    """Also once the chat's mark has ended; other words of others are free."""
+    said = UserEntry("the pin is 4711", OWNER.sent_at, "Sam", "1", is_house=True)
+    later = UserEntry("the pin is lost", OWNER.sent_at, "Sam", "2")
+    records = Records(Record(TurnId("t1"), OWNER.sent_at, each) for each in (said, later))
+    asked = replace(OWNER, text="what does this mean?", quote=Quote("Sam", quoted))
+    assert carries_mark(asked, records) is is_marked
