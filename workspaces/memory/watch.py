@@ -104,6 +104,15 @@ async def _notice(marks: Sequence[_Mark]) -> None:
         except FileNotFoundError:  # a folder was deleted between listing and watching
             await asyncio.sleep(0)
             folders |= {changed: await each.folders() for each, changed in marks}
+        except ExceptionGroup as exc:  # watchfiles' own: the name of a file is no text, as from another encoding
+            known, unknown = exc.split(RuntimeError)
+            if known is None or unknown is not None:
+                raise
+            _log.warning("a change cannot be read (%s); all files are looked at", known.exceptions[0])
+            await asyncio.sleep(0)
+            folders |= {changed: await each.folders() for each, changed in marks}
+            for _, changed in marks:
+                changed.set()
         except OSError as exc:
             _log.warning("files cannot be watched (%s); they are looked at every %g s instead", exc, POLL_S)
             await _look_now_and_then([changed for _, changed in marks])

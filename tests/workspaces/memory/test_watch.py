@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -139,6 +140,17 @@ async def test_a_system_that_refuses_to_watch_is_looked_at_instead(
         took.append(await home.becomes(2))
     assert min(took) < GOAL_S
     assert "files cannot be watched" in caplog.text
+
+
+async def test_a_file_whose_name_is_no_text_ends_no_watch(home: Home) -> None:
+    """As an archive from another system unpacks one: the watching library fails for its change, and goes on."""
+    async with home.watched():
+        await home.becomes(0)
+        for number in (1, 2):
+            place = os.fsencode(home.notes) + b"/caf\xe9.md"
+            await asyncio.to_thread(Path(os.fsdecode(place)).write_text, f"- {number}\n")
+            _in_place(home.notes / "MEMORY.md", "- likes tea\n" * number)
+            await home.becomes(number)
 
 
 async def test_new_folders_are_watched_too(home: Home) -> None:
