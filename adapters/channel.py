@@ -239,6 +239,10 @@ class Sent(Struct, frozen=True):
     message_id: str
 
 
+LONGEST_WAIT_S = 86_400.0
+"""Longest wait that a platform's answer leads to, in seconds: nobody means a longer one. Our choice."""
+
+
 class ChannelError(Exception):
     """Base class of errors of a chat platform."""
 
@@ -252,7 +256,7 @@ class ChannelUnavailableError(ChannelError):
 
     def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
         super().__init__(reason)
-        self.retry_after_s = retry_after_s
+        self.retry_after_s = None if retry_after_s is None else min(max(0.0, retry_after_s), LONGEST_WAIT_S)
 
 
 class UnsureSendError(ChannelError):

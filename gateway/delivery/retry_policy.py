@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
+from adapters.channel import LONGEST_WAIT_S
 from gateway.runtime.clock import Clock
 from workspaces.backoff import Backoff
 
 RETRIES = Backoff(1.0, 300.0)
-LONGEST_WAIT_S = 86_400.0
-"""A stored wait beyond that was given by a clock that was ahead. Our choice."""
 
 
 class RetryPolicy(Struct, frozen=True):
@@ -39,7 +38,7 @@ class RetryPolicy(Struct, frozen=True):
         return max(self.retries.first_s, self.retries.delay_s(attempts) * (1 + self.jitter()) / 2)
 
     def seconds_until(self, moment: datetime | None) -> float:
-        """Return the seconds until *moment*; 0 if it is past, too far, or there is none."""
+        """Return the seconds until *moment*; 0 if it is past, there is none, or a clock that was ahead gave it."""
         wait_s = (moment - self.clock.now()).total_seconds() if moment else 0.0
         return wait_s if 0 < wait_s <= LONGEST_WAIT_S else 0.0
 

@@ -238,9 +238,11 @@ async def test_buttons_stand_below_the_message(server: BotApi, adapter: Telegram
     ]
 
 
+ENDLESS = {"status": 429, "description": "Too Many Requests", "parameters": {"retry_after": 10**18}}
 WAIT = {"status": 429, "description": "Too Many Requests: retry after 31", "parameters": {"retry_after": 31}}
 VERDICTS: list[tuple[dict[str, Any], type[ChannelError], float | None]] = [
     (WAIT, ChannelUnavailableError, 31.0),
+    (ENDLESS, ChannelUnavailableError, 86_400.0),
     ({"status": 401, "description": "Unauthorized"}, ChannelConfigError, None),
     ({"status": 404, "description": "Not Found"}, ChannelConfigError, None),
     ({"status": 413, "description": "Request Entity Too Large"}, SendRefusedError, None),
