@@ -86,13 +86,15 @@ class CommandCall(Struct, frozen=True):
         return self.asker.access
 
 
-def marked(text: str, call: CommandCall) -> str:
-    """Return *text*, to be stored for the sender of *call*, with the mark `house` if the message carries it.
-
-    Its words may be without it: all that is said in a marked chat carries it.
-    """
+def is_marked(call: CommandCall) -> bool:
+    """Return whether the message of *call* carries the mark `house`: all that is said in a marked chat does."""
     said = call.transcript.entries_of(call.turn_id)
-    return tagged(text) if any(isinstance(each, UserEntry) and each.is_house for each in said) else text
+    return any(isinstance(each, UserEntry) and each.is_house for each in said)
+
+
+def marked(text: str, call: CommandCall) -> str:
+    """Return *text*, to be stored for the sender of *call*, with the mark `house` if the message carries it."""
+    return tagged(text) if is_marked(call) else text
 
 
 class Command(Struct, frozen=True):

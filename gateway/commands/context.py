@@ -5,15 +5,17 @@ from collections.abc import Iterator, Sequence
 from gateway.agent.budget import format_spend
 from gateway.agent.entries import OFFLINE, FlushEntry, RecallEntry, ReplyEntry, SummaryEntry
 from gateway.agent.models.paid import cost_of
+from gateway.agent.models.port import reader_of
 from gateway.agent.window.shown import VisibleHistory
 from gateway.agent.window.use import WindowUse
-from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.command import Command, CommandCall, Who, is_marked
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted
 from gateway.errors import HookError, ToolError
 from gateway.sessions.compaction import BY_WORDING, CompactionResult
 from gateway.transcripts.codec import Record
 from gateway.turns.planning import Planner
+from workspaces.access import may_know
 
 _BAR = 10
 _SHORT = "There is nothing to summarise yet: the whole conversation is still in the window."
@@ -67,7 +69,13 @@ def _pruned_lines(shown: VisibleHistory) -> Iterator[str]:
 
 
 async def _summarise(planner: Planner, call: CommandCall) -> CompactionResult | None:
-    """Summarise as *call* requests. Raises ToolError if a hook refuses it."""
+    """Summarise as *call* requests. Raises ToolError if a hook refuses it, or the model may not know the focus."""
+    reader = reader_of(call.asked.agent.model)
+    if call.arguments and not may_know(reader, is_house=is_marked(call)):
+        raise ToolError(
+            "The focus is marked `house`, and my model runs on somebody else's machines: leave the focus out, or "
+            "choose a model on your own machine with `/model`."
+        )
     try:
         return await planner.make_room(call.asked, call.arguments)
     except HookError as exc:

@@ -229,6 +229,18 @@ async def test_in_a_marked_chat_only_a_model_here_is_asked(tmp_path: Path) -> No
         assert made.leaks() == []
 
 
+async def test_the_focus_of_a_summary_stays_where_its_message_does(tmp_path: Path) -> None:
+    """A model elsewhere summarises the rest without one."""
+    async with rig(tmp_path, lambda _: "Hello from afar.") as made:
+        say = made.say
+        await say("hello")
+        assert "The focus is marked `house`" in await say("/compact heron-four-eighty-two #house")
+        await say("/house on")
+        assert "The focus is marked `house`" in await say("/summarize heron-four-eighty-one")
+        assert "marked" not in await say("/compact")
+        assert made.leaks() == []
+
+
 async def test_a_marked_message_is_asked_of_a_model_here_alone(tmp_path: Path) -> None:
     """A tag in one message withholds that message, also from the fall-back, and no other."""
     async with rig(tmp_path, lambda _: "Hello from afar.", chain=("stub", "near")) as made:
