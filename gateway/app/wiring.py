@@ -43,7 +43,7 @@ from gateway.delivery.outgoing_files import Enclosures
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import RetryPolicy
 from gateway.delivery.sender import Delivery, DeliveryObservers
-from gateway.inbound.agent_crosstalk import AgentCrosstalk
+from gateway.inbound.agent_crosstalk import AgentCrosstalk, holds_marked
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.overflow import Overflow
@@ -184,7 +184,12 @@ class Parts:
 
     @cached_property
     def crosstalk(self) -> AgentCrosstalk:
-        return AgentCrosstalk(self._home.routes, self._home.store, self._home.clock.now)
+        return AgentCrosstalk(
+            self._home.routes,
+            self._home.store,
+            self._home.clock.now,
+            partial(holds_marked, self.resources.sessions),
+        )
 
     @cached_property
     def flush(self) -> Flush:

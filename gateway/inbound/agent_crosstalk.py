@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 
 import structlog
@@ -11,10 +11,12 @@ from msgspec import Struct
 from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Receive, Sender, Via
 from gateway.admission.gate import HEARD_CAP
 from gateway.admission.policy import GroupPolicy
-from gateway.admission.routing import Routes, route
+from gateway.admission.routing import Routes, SessionKey, route
+from gateway.agent.house import is_house
 from gateway.errors import StoreError
 from gateway.stores.ports import Store
-from gateway.stores.rows import InboxRow, OutboxRow
+from gateway.stores.rows import InboxRow, OutboxRow, TurnId
+from gateway.transcripts.store import Sessions
 
 log = structlog.get_logger()
 
@@ -27,16 +29,27 @@ WAITING = 1_000
 class _AgentMessage(Struct, frozen=True):
     """A message of one of our agents in a group."""
 
-    agent: str
+    key: SessionKey
+    """Of the session in which it was said."""
     reply: OutboxRow
 
 
 class AgentCrosstalk:
     """Passes agents' messages in a group to the other agents there: as context, or as a message if the group allows
-    it."""
+    it.
 
-    def __init__(self, routes: Routes, store: Store, now: Callable[[], datetime]) -> None:
-        self._routes, self._store, self._now = routes, store, now
+    Answers marked `house` are not passed on: another agent's model may run elsewhere.
+    """
+
+    def __init__(
+        self,
+        routes: Routes,
+        store: Store,
+        now: Callable[[], datetime],
+        is_marked: Callable[[SessionKey, TurnId], Awaitable[bool]],
+    ) -> None:
+        """*is_marked* tells whether a turn of a session holds text with the mark `house`."""
+        self._routes, self._store, self._now, self._is_marked = routes, store, now, is_marked
         self._said: asyncio.Queue[_AgentMessage] = asyncio.Queue(WAITING)
 
     def committed(self, row: InboxRow, replies: Sequence[OutboxRow]) -> None:
@@ -44,10 +57,10 @@ class AgentCrosstalk:
         address = row.message.address
         if row.message.kind is not ChatKind.GROUP or not any(self._others(address)):
             return
-        agent = route(row.message, self._routes).key.agent
+        key = route(row.message, self._routes).key
         for reply in replies:
             if not self._said.full() and not reply.is_notice:
-                self._said.put_nowait(_AgentMessage(agent, reply))
+                self._said.put_nowait(_AgentMessage(key, reply))
 
     async def work(self, receive: Receive) -> None:
         """Pass on queued messages until cancelled; *receive* accepts a message addressed to an agent like any other."""
@@ -74,16 +87,23 @@ class AgentCrosstalk:
                 yield Address(channel, account, address.chat, address.thread), group
 
     async def _tell(self, said: _AgentMessage, other: Address, group: GroupPolicy, receive: Receive) -> None:
+        if await self._is_marked(said.key, said.reply.turn_id):
+            return
         text, id_ = said.reply.outgoing.text, f"agent:{said.reply.id}"
         to_them = group.agents_talk and _is_to(text, other.account, is_mention_needed=group.mention)
         message = InboundMessage(
-            other, id_, Sender("", said.agent), ChatKind.GROUP, text, True, self._now(), via=Via.AGENT
+            other, id_, Sender("", said.key.agent), ChatKind.GROUP, text, True, self._now(), via=Via.AGENT
         )
         if to_them and await receive(message) is None:
             return
         if group.heard and text.strip():
-            heard = OverheardMessage(f"{said.agent}, another agent", text[:HEARD_CAP], self._now())
+            heard = OverheardMessage(f"{said.key.agent}, another agent", text[:HEARD_CAP], self._now())
             await self._store.overheard.keep(other, id_, heard, group.heard)
+
+
+async def holds_marked(sessions: Sessions, key: SessionKey, turn: TurnId) -> bool:
+    """Return whether a turn holds text with the mark `house`. Raises StoreError."""
+    return any(map(is_house, (await sessions.open(key)).entries_of(turn)))
 
 
 def _is_to(text: str, account: str, *, is_mention_needed: bool) -> bool:

@@ -11,13 +11,16 @@ from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage
 from gateway.admission.gate import AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.rate_limits import Rates
-from gateway.admission.routing import Binding, Routes
-from gateway.inbound.agent_crosstalk import AgentCrosstalk
-from gateway.stores.rows import InboxRow, OutboxRow, Outgoing, TurnCommit
+from gateway.admission.routing import Binding, Routes, SessionKey
+from gateway.agent.entries import ReplyEntry, Usage
+from gateway.inbound.agent_crosstalk import AgentCrosstalk, holds_marked
+from gateway.stores.rows import InboxRow, OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
+from gateway.transcripts.store import Sessions
 from tests.fakes.clock import START, ManualClock
+from tests.fakes.memory import run_here
 from tests.fakes.reception import reception_of
-from workspaces.access import AgentId
+from workspaces.access import AgentId, SessionType
 
 RED, BLUE = Address("telegram", "red", "-1", "4"), Address("telegram", "blue", "-1", "4")
 ASKED = InboundMessage(RED, "1", Sender("8", "Sam"), ChatKind.GROUP, "what now?", True, START)
@@ -31,6 +34,8 @@ class Group:
     group: GroupPolicy
     channel: str = "telegram"
     submitted: list[InboxRow] = field(default_factory=list)
+    marked: bool = False
+    """Its answers carry the mark `house`."""
 
     def __post_init__(self) -> None:
         groups = {"-1": self.group}
@@ -46,8 +51,11 @@ class Group:
         routes = Routes([Binding(AgentId(each), account=each) for each in ("red", "blue")], AgentId("main"), policy)
         now = ManualClock().now
         door = AdmissionGate(policy, self.store, Rates(100, 100, now), now, lambda _: None)
-        self.crosstalk = AgentCrosstalk(routes, self.store, now)
+        self.crosstalk = AgentCrosstalk(routes, self.store, now, self._is_marked)
         self.reception = reception_of(routes, self.store, lambda _, row: self.submitted.append(row), door)
+
+    async def _is_marked(self, key: SessionKey, _: TurnId) -> bool:
+        return self.marked and key.agent == "red"
 
     async def says(self, text: str, asked: InboundMessage = ASKED) -> None:
         """Let the agent whom *asked* was for answer it, and all be told."""
@@ -88,6 +96,25 @@ async def test_an_agents_answer_is_context_for_the_others_in_its_group(store: Sq
     ):
         assert (await store.overheard.of(address)).heard == ()
     assert group.submitted == []
+
+
+async def test_an_answer_marked_house_is_passed_to_no_other_agent(store: SqliteStore) -> None:
+    """Neither as context nor as a message: the other's model may run elsewhere."""
+    group = Group(store, GroupPolicy(agents_talk=2, heard=5), marked=True)
+    await group.says("@blue, the pin is 4711")
+    assert (await group.heard("blue"), group.submitted) == ([], [])
+    await group.says("@red, at ten", replace(ASKED, address=BLUE))
+    assert len(group.submitted) == 1
+
+
+async def test_the_mark_of_a_turn_is_read_from_its_conversation(tmp_path: Path) -> None:
+    """An answer of it suffices."""
+    key, usage = SessionKey(AgentId("red"), SessionType.MAIN), Usage()
+    sessions = Sessions({AgentId("red"): tmp_path}, run_here)
+    transcript = await sessions.open(key)
+    await transcript.append(TurnId("t1"), ReplyEntry("the pin is 4711", (), "near", usage, is_house=True))
+    await transcript.append(TurnId("t2"), ReplyEntry("at ten", (), "near", usage))
+    assert [await holds_marked(sessions, key, TurnId(each)) for each in ("t1", "t2", "t3")] == [True, False, False]
 
 
 async def test_where_bots_are_shown_to_each_other_the_platform_tells(store: SqliteStore) -> None:
