@@ -24,7 +24,7 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError, folded_text
 from workspaces.memory.hits import CLEAR
 from workspaces.memory.query import Query
-from workspaces.memory.text.dialogue import read_line, without_time
+from workspaces.memory.text.dialogue import LineKind, read_line, without_time
 from workspaces.memory.text.tokens import STOP_WORDS
 
 _MARKS = lazy_pattern(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
@@ -36,7 +36,7 @@ _STAYS = "It remains in this conversation, in backups, and in older versions of 
 
 
 def forget_commands(_: CommandResources) -> list[Command]:
-    told = "remove a note of this chat from its file and from search; several matches are listed first"
+    told = "remove a note of this chat, and say where its words remain; several matches are listed first"
     return [Command("forget", "<words>", told, Who.ANYONE, False, _forget)]
 
 
@@ -52,13 +52,19 @@ async def _forget(call: CommandCall) -> str:
         return await _remove_notes(call, _notes_by_citation(notes, cited))
     found = holding(notes, call.arguments)
     orders = [note for note in found if topic_to_forget(read_line(note.text).text)]
-    meant = [note for note in found if note not in orders]
+    meant = [note for note in found if note not in orders and not _asks(note)]
     if not meant:
         done = f"{await _remove_notes(call, orders)}\n\n" if orders else ""
         return done + await _no_match(call, notes)
     if len(meant) == 1 or (len(_by_words(meant)) == 1 and call.asker.may_run(Who.CHAT)):
         return await _remove_notes(call, found)
     return "\n".join(_match_lines(found))
+
+
+def _asks(note: NotePassage) -> bool:
+    """Tell whether *note* is a question of a conversation: it goes with the note that answers it."""
+    line = read_line(note.text)
+    return bool(line.speaker) and line.kind is LineKind.QUESTION
 
 
 def _by_words(notes: Sequence[NotePassage]) -> list[list[NotePassage]]:
@@ -104,6 +110,7 @@ async def _no_match(call: CommandCall, notes: Sequence[NotePassage]) -> str:
     telling = " ".join(word for word in call.arguments.split() if word.casefold() not in STOP_WORDS)
     result = await call.agent.memory.search(Query(call.arguments, _LISTED, min_score=CLEAR), call.access)
     clear = {hit.citation for hit in result.hits if hit.score >= CLEAR}
+    notes = [note for note in notes if not _asks(note)]
     near = [*holding(notes, telling), *(note for note in notes if note.citation in clear)]
     same = [each for each in _by_words(notes) if not {*each}.isdisjoint(near)][:_NEAREST]
     if not same:
@@ -186,7 +193,8 @@ def _result_lines(notes: Sequence[NotePassage], still_at: Sequence[str]) -> Iter
     yield f"Forgotten: {counted(len(same), 'note')}{places}."
     yield from (f"{quoted(each[0].text)}\n" for each in same[:_LISTED])
     if still_at:
-        yield f"The same words are still at {', '.join(f'`{citation}`' for citation in still_at)}."
+        places = ", ".join(f"`{citation}`" for citation in still_at)
+        yield f"The same words are still at {places}: searches find them there."
 
 
 def _owner_lines(notes: Sequence[NotePassage], recorded: Collection[PurePosixPath]) -> Iterator[str]:

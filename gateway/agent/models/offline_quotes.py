@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gateway.agent.models.offline_intents import content_words, is_statement
+from gateway.agent.models.offline_intents import content_words, is_statement, only_forgets
 from gateway.agent.person_requests import REMINDER
 from workspaces.lazy_pattern import lazy_pattern
 from workspaces.memory.text.dialogue import read_line
@@ -162,7 +162,7 @@ def _said_about(question: str, said: Sequence[str], known: Sequence[QuotedHit]) 
     None if none holds `SAID_SHARE` of them, or one of *known* has the newest: memory then ranks it as the others.
     """
     asked = set(query_terms(question))
-    stated = [text.strip() for text in said if is_statement(text)]
+    stated = [text.strip() for text in said if is_statement(text) and not only_forgets(text)]
     shares = [len(asked.intersection(terms(text))) / max(len(asked), 1) for text in stated]
     most = max(shares, default=0.0)
     best = [text for text, share in zip(stated, shares, strict=True) if share == most >= SAID_SHARE][-SAID_MOST:]

@@ -54,7 +54,8 @@ async def test_where_the_same_words_still_stand_is_said(house: House) -> None:
     house.put("memory/2026-02-27.md", "- 08:00 Ann said: tea at four, so be there\n")
     house.put(f"{SHARED}/2026-02-27.md", "- 08:00 tea at four\n")
     told = await house.says(f"/forget {DAY}#L4")
-    assert f"are still at `{SHARED}/2026-02-27.md#L1-L1`, `memory/2026-02-27.md#L1-L1`." in told
+    places = f"`{SHARED}/2026-02-27.md#L1-L1`, `memory/2026-02-27.md#L1-L1`"
+    assert f"are still at {places}: searches find them there." in told
     assert "are still at" not in await house.says("/forget vault")
     assert "are still at" not in await house.says("/forget tea four", OWNER_IN_GROUP)
 
@@ -88,6 +89,18 @@ async def test_the_copies_of_one_message_are_one_note(house: House) -> None:
     both = re.search(r"`(/forget #\w+ #\w+)`\n> Owner \(10:10\): Arvid hates breaks", near)
     assert both is not None
     assert "1 note, in 2 places" in await house.says(both[1])
+
+
+async def test_a_question_for_a_note_goes_with_it_and_is_never_offered(house: House) -> None:
+    """It says nothing: alone, it is no note that anybody means."""
+    asked = "- 10:31 Owner asked: what's the code of the store\n"
+    house.put("memory/2026-02-27.md", f"- 09:00 the code of the store is 7719#\n{asked}")
+    assert (await house.says("/forget code of the store")).startswith("Forgotten: 2 notes.\n> 09:00 the code")
+    assert house.text("memory/2026-02-27.md") == ""
+    house.put("memory/2026-02-27.md", asked)
+    told = await house.says("/forget code of the store")
+    assert "No note that I can change here" in told
+    assert "what's the code" not in told
 
 
 async def test_all_that_were_listed_can_go_at_once(house: House) -> None:

@@ -214,11 +214,13 @@ async def test_a_list_that_was_told_in_several_messages_is_quoted_whole() -> Non
     talk = Talk()
     for told in ("list for drydock: sea chest gratings", "the cat sleeps all day", "drydock list also: cooler plates"):
         await talk.say(told)
+    await talk.say("forget about the drydock list")
     answer = await talk.say("what's on the drydock list?")
     assert answer.startswith(
         "In this conversation you said:\n> list for drydock: sea chest gratings\n> drydock list also: cooler plates"
     )
     assert "cat" not in answer
+    assert "forget" not in answer
 
 
 async def test_a_question_is_answered_with_quote_day_and_place() -> None:
