@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from enum import IntEnum
 from functools import lru_cache
+from itertools import islice
 
 from msgspec import Struct
 
@@ -270,6 +271,8 @@ _REPORTED = lazy_pattern(
 )
 _MOST_COURTESIES = 8
 """Most words of a message of mere courtesies; a longer one says something."""
+_LONGEST_COURTESY = 200
+"""Most letters of one, which may be stretched; a pasted word can have millions."""
 _WORD = lazy_pattern(r"\w+")
 _TOKEN = lazy_pattern(r"[\w']+")
 _STRETCHED = lazy_pattern(r"([^\W\d_])\1{2,}")
@@ -336,8 +339,8 @@ def is_small_talk(text: str) -> bool:
     if text.strip().startswith("/") and text.strip()[1:].isalpha():
         return True
     text = text.replace(STICKER, "")
-    words = _WORD.findall(text.casefold())
-    if len(words) > _MOST_COURTESIES or any(character.isdigit() for character in text):
+    words = [match[0] for match in islice(_WORD.finditer(text.casefold()), _MOST_COURTESIES + 1)]
+    if len(words) > _MOST_COURTESIES or any(map(_says_something, words)):
         return False
     return all(map(_is_courtesy, words)) or all(map(_is_courtesy, _WORD.findall(_COURTEOUS.sub(" ", text.casefold()))))
 
@@ -347,6 +350,11 @@ def says_nothing(note: str) -> bool:
     return any(each.isprintable() for each in note.strip()) and is_small_talk(
         _REPORTED.sub("", read_line(note.strip()).text, count=1)
     )
+
+
+def _says_something(word: str) -> bool:
+    """Tell whether *word* is too long for a courtesy, or has a digit."""
+    return len(word) > _LONGEST_COURTESY or any(map(str.isdigit, word))
 
 
 def _is_courtesy(word: str) -> bool:

@@ -1,5 +1,6 @@
 """Lines of conversations: every format that is written or imported is read, and each line has its kind."""
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -181,6 +182,17 @@ def test_a_question_needs_no_question_mark_in_any_language(text: str) -> None:
 def test_laughter_sighs_and_stretched_words_are_small_talk(text: str) -> None:
     """They say nothing that anybody looks for."""
     assert kind_of_speech(text) is LineKind.SMALL_TALK
+
+
+def test_a_pasted_word_without_end_is_told_quickly() -> None:
+    """As a stretched "hello" it would be compared letter by letter: 4 MB of them held a chat up for two seconds."""
+
+    def seconds(text: str) -> float:
+        began = time.process_time()
+        assert kind_of_speech(text) is LineKind.SAYS
+        return time.process_time() - began
+
+    assert seconds("x" * 240_000) < seconds("A word or two are here. " * 10_000) / 4
 
 
 def test_a_command_or_a_sticker_alone_tells_nothing() -> None:
