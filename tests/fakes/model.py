@@ -51,7 +51,7 @@ class ScriptedModel:
             raise step
         said = step(request) if callable(step) else step
         reply = ReplyEntry(said, (), self.name, Usage()) if isinstance(said, str) else said
-        for word in reply.text.split(" "):
+        for word in filter(None, reply.text.split(" ")):
             await on_text(word)
         return reply
 
