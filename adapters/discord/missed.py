@@ -1,7 +1,7 @@
 """Fetching of messages missed during a gap longer than Discord's own replay covers."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from discord.http import Route
@@ -60,17 +60,12 @@ def first_id_of(moment: datetime) -> int:
     return max(0, (moment - EPOCH) // timedelta(milliseconds=1)) << _TIME_SHIFT
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Histories:
     """Reads the histories of one bot's chats."""
 
-    def __init__(self, calls: DiscordCalls, rule: CatchUp, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, calls: DiscordCalls, rule: CatchUp) -> None:
         self._calls = calls
         self._rule = rule
-        self._utc_now = now
 
     async def since(self, chat: Unheard, own_id: str, until: float) -> MissedMessages:
         """Return other people's messages in *chat* after the last one received, within the configured limits.
@@ -92,7 +87,7 @@ class Histories:
         return MissedMessages(messages, is_cut)
 
     async def _newest_first(self, chat: Unheard, own_id: str) -> tuple[list[Numbered], bool]:
-        oldest = first_id_of(self._utc_now() - self._rule.age)
+        oldest = first_id_of(datetime.now(UTC) - self._rule.age)
         route = Route("GET", "/channels/{channel_id}/messages", channel_id=chat.channel)
         found: list[Numbered] = []
         where: dict[str, str | int] = {"limit": PAGE}

@@ -50,12 +50,12 @@ def plain_lines(markdown: str) -> str:
     return _LINE_ENDS.sub("\n", markdown)
 
 
-def code_as_files(markdown: str, longest: int = LONG_CODE) -> Iterator[str | Upload]:
-    """Yield *markdown* in pieces: code of more than *longest* UTF-16 units as a file, after a line with its name."""
+def code_as_files(markdown: str) -> Iterator[str | Upload]:
+    """Yield *markdown* in pieces: code of more than `LONG_CODE` UTF-16 units as a file, after a line with its name."""
     markdown = plain_lines(markdown)
     lines, done, count = markdown.split("\n"), 0, 0
-    for token in MarkdownIt("commonmark").disable("inline").parse(markdown) if _units(markdown) > longest else ():
-        if token.type == "fence" and token.level == 0 and token.map and _units(token.content) > longest:
+    for token in MarkdownIt("commonmark").disable("inline").parse(markdown) if _units(markdown) > LONG_CODE else ():
+        if token.type == "fence" and token.level == 0 and token.map and _units(token.content) > LONG_CODE:
             count += 1
             name = f"code-{count}.{_extension(token.info)}"
             begin, end = token.map

@@ -122,10 +122,10 @@ async def answered(agent: Agent) -> dict[str, Lines]:
     return found
 
 
-def latest_turns(conversations: dict[str, list[Record]], most: int = TURNS) -> list[RecordedTurn]:
+def latest_turns(conversations: dict[str, list[Record]]) -> list[RecordedTurn]:
     """Return the latest turns of conversations with people that a model answered, oldest first."""
     found = [turn for name, records in conversations.items() for turn in _turns(name, records)]
-    return sorted(found, key=lambda turn: turn.at)[-most:]
+    return sorted(found, key=lambda turn: turn.at)[-TURNS:]
 
 
 def _turns(name: str, records: Sequence[Record]) -> Iterator[RecordedTurn]:

@@ -186,10 +186,10 @@ def _weightiest(texts: Sequence[str]) -> list[int]:
     return sorted(ranked[:MOST_LINES])
 
 
-def truncate_line(text: str, chars: int = _SHOWN_CHARS) -> str:
-    """Return *text* on one line, cut at a word if it is longer than *chars*."""
+def truncate_line(text: str) -> str:
+    """Return *text* on one line, cut at a word if it is longer than is shown."""
     line = " ".join(text.split()).replace("<!--", "<! --")
-    if len(line) <= chars:
+    if len(line) <= _SHOWN_CHARS:
         return line
-    cut = line[: chars - 1]
+    cut = line[: _SHOWN_CHARS - 1]
     return f"{cut.rpartition(' ')[0] or cut}…"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workspaces.memory.index.embeddings.settings import Leaves
-from workspaces.memory.index.endpoint import Endpoint, Patience, ProviderAccount
+from workspaces.memory.index.endpoint import Endpoint, ProviderAccount
 from workspaces.memory.index.endpoint_errors import EndpointRefusedError
 from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.index.settings import Reranking
@@ -16,8 +16,8 @@ from workspaces.memory.index.settings import Reranking
 class Reranker:
     """Orders results by a provider's scores; closed by `close`."""
 
-    def __init__(self, settings: Reranking, api_key: str, patience: Patience | None = None) -> None:
-        self.endpoint = Endpoint(ProviderAccount("cohere rerank", settings.base_url, api_key), patience)
+    def __init__(self, settings: Reranking, api_key: str) -> None:
+        self.endpoint = Endpoint(ProviderAccount("cohere rerank", settings.base_url, api_key))
         self.may_leave: Leaves = settings.may_leave
         self.top = settings.top
         self._settings = settings
