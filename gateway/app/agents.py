@@ -28,6 +28,7 @@ from gateway.agent.window.compact import ONECLAW_SHARE
 from gateway.app.house import house_folders, is_here
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from gateway.app.open_home import OpenHome
+from gateway.cluster.workspace_locks import workspaces_of
 from gateway.config import Config, MemorySettings
 from gateway.delivery.owner_notices import Notices
 from gateway.errors import ConfigError, StoreError
@@ -103,8 +104,8 @@ def open_workspaces(home: Home, config: Config, checkpoint: Checkpoint) -> Itera
     refuse_overlaps(home, config)
     caps, workspaces = FileCaps(quotas=config.limits), dict[AgentId, Workspace]()
     with ExitStack() as stack:
-        for name, settings in config.agents.items():
-            place, agent = settings.workspace or home.agent(name).workspace, AgentId(name)
+        for name, place in workspaces_of(home, config).items():
+            agent = AgentId(name)
             workspaces[agent] = Workspace.open(place, agent, caps, checkpoint, house_folders(config.house))
             stack.callback(workspaces[agent].folder.close)
         yield workspaces
@@ -209,7 +210,7 @@ def refuse_overlaps(home: Home, config: Config) -> None:
 
     Raises ConfigError, which names the agent.
     """
-    places = {name: (agent.workspace or home.agent(name).workspace).resolve() for name, agent in config.agents.items()}
+    places = {name: place.resolve() for name, place in workspaces_of(home, config).items()}
     kept = [place.resolve() for place in (home.agents, home.removed, home.hooks, home.control_file.parent)]
     for name, place in places.items():
         is_usual = config.agents[name].workspace is None or place == home.agent(name).workspace.resolve()

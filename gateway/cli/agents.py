@@ -96,6 +96,8 @@ def add(
     """Add an agent: its table in config.toml and a workspace created from the templates."""
     from gateway.cluster.workspace_locks import workspace_locks
     from gateway.config.changes import changing
+    from gateway.config.editing import with_agent
+    from gateway.config.reading import parse_config
     from workspaces.access import AgentId
     from workspaces.workspace import Workspace
 
@@ -107,7 +109,8 @@ def add(
     with changing(place) as text:
         if agent in config_of(place).agents:
             raise ConfigError(f"agents.{agent} already exists; to see it: strandline agents show {agent}")
-        changed = _added_text(place, text, agent, model)
+        changed = with_agent(text, agent, model)
+        parse_config(changed, place.config_file)
         workspace = place.agent(agent).workspace
         with workspace_locks(place, {agent: workspace}, create=True):
             Workspace.create(workspace, AgentId(agent)).folder.close()
@@ -140,11 +143,13 @@ def remove(
 
 
 def _agent_row(home: Home, config: "Config", agent: str) -> AgentRow:
+    from gateway.cluster.workspace_locks import workspaces_of
+
     settings = config.agents[agent]
     return AgentRow(
         agent,
         " → ".join((settings.model, *settings.fallbacks)),
-        str(settings.workspace or home.agent(agent).workspace),
+        str(workspaces_of(home, config)[agent]),
         tuple(str(each) for each in config.bindings if each.agent == agent),
         config.default_agent == agent,
     )
@@ -200,15 +205,6 @@ def _unknown(config: "Config", agent: str) -> str:
     from gateway.config.reading import nearest
 
     return f"agents.{agent}: no such agent; {nearest(agent, config.agents)}"
-
-
-def _added_text(home: Home, text: str, agent: str, model: str | None) -> str:
-    from gateway.config.editing import with_agent
-    from gateway.config.reading import parse_config
-
-    changed = with_agent(text, agent, model)
-    parse_config(changed, home.config_file)
-    return changed
 
 
 async def _is_running(home: Home) -> bool:

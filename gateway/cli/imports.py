@@ -170,15 +170,15 @@ def _print_some(title: str, lines: Sequence[str]) -> None:
 def _target(home: Home, agent: str, source: str, *, is_locked: bool, is_own: bool = False) -> "Iterator[ImportTarget]":
     """Yield the agent, which is created first if there is none, with its workspace locked."""
     from gateway.cli.import_writer import ImportTarget
-    from gateway.cluster.workspace_locks import workspace_locks
+    from gateway.cluster.workspace_locks import workspace_locks, workspaces_of
     from workspaces.access import AgentId, owner_access
     from workspaces.files import FileCaps
     from workspaces.workspace import Workspace
 
-    _configure(home, agent)
-    folder = _workspace_of(home, agent)
+    config = _configured(home, agent)
+    folder = workspaces_of(home, config)[agent]
     with nullcontext() if is_locked else workspace_locks(home, {agent: folder}, create=True):
-        caps = FileCaps(quotas=config_of(home).limits)
+        caps = FileCaps(quotas=config.limits)
         workspace = Workspace.create(folder, AgentId(agent), caps)
         try:
             owner = owner_access(AgentId(agent), "terminal:owner")
@@ -210,17 +210,10 @@ def _with_agent_names(
     return [structs.replace(chosen[0], agent=agent)]
 
 
-def _workspace_of(home: Home, agent: str) -> Path:
-    return config_of(home).agents[agent].workspace or home.agent(agent).workspace
-
-
-def _configure(home: Home, agent: str) -> None:
-    """Add `[agents.<id>]` to the configuration, keeping its comments; reject an invalid result."""
+def _configured(home: Home, agent: str) -> "Config":
+    """Return the configuration, with `[agents.<id>]` added to the file if it is missing. Raises ConfigError."""
+    from gateway.config.changes import change_config
     from gateway.config.editing import with_agent
-    from gateway.config.reading import parse_config
 
-    if agent in config_of(home).agents:
-        return
-    text = with_agent(home.config_file.read_text("utf-8"), agent)
-    parse_config(text, home.config_file)
-    home.write(home.config_file, text)
+    config = config_of(home)
+    return config if agent in config.agents else change_config(home, lambda text: with_agent(text, agent))

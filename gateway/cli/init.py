@@ -81,6 +81,8 @@ def _is_fresh(home: Home) -> bool:
 
 def _make(home: Home, zone: str) -> None:
     """Create what is missing; a running gateway has done it, and takes the time zone up."""
+    from gateway.cluster.workspace_locks import workspaces_of
+
     control = home.control()
     if control is not None and asyncio.run(running_settings(control)) is not None:
         _set_zone(home, zone)
@@ -88,8 +90,8 @@ def _make(home: Home, zone: str) -> None:
         return
     with prepare_home(home, zone, "strandline init") as (config, is_new):
         print(f"{'Wrote' if is_new else 'Kept'} {home.config_file}")
-        for agent, settings in config.agents.items():
-            print(f"Agent {agent}: {settings.workspace or home.agent(agent).workspace}")
+        for agent, folder in workspaces_of(home, config).items():
+            print(f"Agent {agent}: {folder}")
     if _is_fresh(home):
         _set_zone(home, zone)
 
