@@ -25,7 +25,8 @@ FRESH_NS = 50_000_000
 
 OthersLines = Callable[[PurePosixPath, str], Sequence[int]]
 """Returns the lines of a file with a text, from 1, that hold others' words."""
-_DAY = lazy_pattern(r"(\d{4}-\d{2}-\d{2})(?:-.*)?\.md", re.DOTALL)
+_DAY = lazy_pattern(r"((?:19|20)\d{2}-\d{2}-\d{2})(?:-.*)?\.md", re.DOTALL)
+"""The years that a text names too: at the ends of the calendar there is no day before, or after."""
 
 
 class WorkspaceNotes:

@@ -45,6 +45,16 @@ async def test_the_owners_words_take_the_place_of_a_note(tmp_path: Path) -> None
         assert house.text("MEMORY.md") == NOTES
 
 
+async def test_a_note_named_after_an_end_of_the_calendar_stops_no_check(tmp_path: Path) -> None:
+    """It has no day: there is none before, or after."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", f"{NOTES}- the gate code is 5518\n")
+        said = "- 10:00 tomorrow we fly, yesterday we sailed\n- gate people have been, its 2047 now since next week\n"
+        for day in ("0001-01-01", "9999-12-31"):
+            house.put(f"memory/{day}.md", said)
+        assert (await house.says("/checkup")).startswith("9 notes checked")
+
+
 async def test_a_group_learns_nothing_of_it(tmp_path: Path) -> None:
     """The owner there is told where it works; to others there is no such command."""
     async with open_house(tmp_path) as house:
