@@ -54,6 +54,8 @@ class NoteChecks(Struct, frozen=True):
                     await look(checked)
                 except (CheckupError, StoreError, WorkspaceError, OSError) as exc:
                     log.warning("notes were not checked", agent=checked.agent.id, detail=str(exc))
+                except Exception:  # a defect in reading what people write costs a check, and not the gateway
+                    log.exception("notes were not checked", agent=checked.agent.id)
             await pause(self.clock, every_s)
 
     async def compare_changed(self, heads: dict[AgentId, str], checked: CheckedAgent) -> None:

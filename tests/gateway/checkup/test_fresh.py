@@ -1,5 +1,6 @@
 """Comparison of what was written lately with the lasting notes."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, timedelta
 from pathlib import Path, PurePosixPath
@@ -7,15 +8,17 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from adapters.channel import Quote
+from gateway.app import note_checks
 from gateway.app.note_checks import NoteChecks
-from gateway.checkup.checkup import accept, checked_agent, read_checkup, undo
+from gateway.checkup.checkup import CheckedAgent, accept, checked_agent, read_checkup, undo
 from gateway.checkup.fresh import compare_fresh
 from gateway.checkup.proposals import CheckupProposal
 from gateway.delivery.owner_notices import Notices
 from gateway.errors import CheckupError
 from tests.fakes.model import ScriptedModel, call, says
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.commands.house import MEMBER, OWNER, House, open_house
-from workspaces.access import AgentId
+from workspaces.access import Access, AgentId
 
 NOTES = "# Memory\n\n## Notes\n\n- The staging port is 5432.\n- Ann lives in Berlin.\n"
 FORWARD = replace(OWNER, quote=Quote("Sam", "The staging port is 6666 now."))
@@ -139,6 +142,33 @@ async def test_nothing_of_a_resting_agent_is_read(tmp_path: Path) -> None:
         await house.agent.history_writer.catch_up()
         await checks.compare_changed(heads, checked)
         assert [row.is_notice for row in await house.store.outbox.unfinished()] == [True]
+
+
+async def test_a_defect_costs_a_check_and_not_the_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other agents' notes are checked all the same."""
+    seen: list[CheckedAgent] = []
+
+    async def broken(checked: CheckedAgent, _: Access) -> list[CheckupProposal]:
+        seen.append(checked)
+        raise OverflowError("date value out of range")
+
+    monkeypatch.setattr(note_checks, "compare_fresh", broken)
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", NOTES)
+        await house.agent.history_writer.catch_up()
+        checked = checked_agent(house.agent, house.sessions, UTC)
+
+        async def owner(_: AgentId) -> object:
+            return OWNER.address
+
+        notices = Notices(house.store, OWNER.address, lambda _: None)
+        checks = NoteChecks(0, [checked] * 2, house.clock.now, house.clock, owner, notices)  # type: ignore[arg-type]
+        work = asyncio.ensure_future(next(checks.work()))
+        async with asyncio.timeout(PATIENCE_S):
+            while len(seen) < 2 and not work.done():  # noqa: ASYNC110  # no event
+                await asyncio.sleep(0.01)
+        assert not work.done()
+        work.cancel()
 
 
 async def test_nobody_but_the_owner_compares(tmp_path: Path) -> None:
