@@ -149,7 +149,7 @@ class Lifecycle:
             session = await self._session(key)
             if not session.transcript.records.knows(turn):
                 note_start(self._hooks, await self._make_current(session))
-        except (StoreError, WorkspaceError) as exc:
+        except Exception as exc:  # noqa: BLE001  # a defect in reading what was said delays its note, and not the message
             await self._tell_trouble(key, exc)
         self._active[key] = _Activity(self._now())
 
@@ -164,7 +164,7 @@ class Lifecycle:
             else:
                 await self.pause_session(due.key, due.why)
                 self._drop_if_done(due)
-        except (StoreError, WorkspaceError) as exc:
+        except Exception as exc:  # noqa: BLE001  # a defect in reading what was said delays its note, and ends no gateway
             await self._tell_trouble(due.key, exc)
 
     async def _make_current(self, session: Session) -> Session:
@@ -253,7 +253,11 @@ class Lifecycle:
             self._submit(left, DueSession(left, Pause.SWITCH))
 
     async def _tell_trouble(self, key: SessionKey, exc: Exception) -> None:
-        log.warning("what was said is not written down yet", session=str(key), detail=str(exc))
+        told = "what was said is not written down yet"
+        if isinstance(exc, StoreError | WorkspaceError):
+            log.warning(told, session=str(key), detail=str(exc))
+        else:
+            log.error(told, session=str(key), exc_info=exc)
         if key in self._active:
             self._active[key] = structs.replace(self._active[key], due=None)
         with suppress(StoreError):  # the store reports its own failures

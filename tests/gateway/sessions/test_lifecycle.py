@@ -366,20 +366,22 @@ async def test_two_notes_of_one_minute_have_two_names(tmp_path: Path) -> None:
             assert f"said {number}" in house.file(f"memory/2026-03-01-{name}.md")
 
 
-async def test_who_cannot_write_it_down_keeps_the_session(tmp_path: Path) -> None:
-    """A listener that fails stops the end, and a message that comes then is not held up."""
+@pytest.mark.parametrize("error", [WorkspaceUnusableError("the disk is full"), OverflowError("date out of range")])
+async def test_who_cannot_write_it_down_keeps_the_session(tmp_path: Path, error: Exception) -> None:
+    """A listener that fails, also by a defect, stops the end; a message that comes then is not held up."""
 
     async def fails(_session: Session, _why: Ending | Pause) -> list[PurePosixPath]:
-        raise WorkspaceUnusableError("the disk is full")
+        raise error
 
     async with resting(tmp_path, replace(SETTINGS, idle_minutes=120)) as house:
         await house.talk(KEY, PORT)
         house.lifecycle._listeners.insert(0, fails)
-        with pytest.raises(WorkspaceUnusableError):
+        with pytest.raises(type(error)):
             await house.lifecycle.end_session(KEY, Ending.NEW)
         house.clock.advance(7_200)
+        await house.lifecycle.settle(DueSession(KEY, Ending.IDLE))
         await house.talk(KEY, ("hello", "Hello."), turn=2)
-        assert house.counts == {UNLOGGED: 1}
+        assert house.counts == {UNLOGGED: 2}
         assert len((await house.sessions.open(KEY)).records) == 4
         house.lifecycle._listeners.remove(fails)
         house.clock.advance(7_200)
