@@ -318,6 +318,10 @@ class RecallEntry:
         return f"{self.found} of {self.asked} facts findable{noted}{unasked}"
 
 
+SUMMARY = "[Summary by the gateway of what was said before]"
+"""The line above a summary in a request."""
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryEntry:
     """The summary that replaces the older part of a conversation in requests; the transcript keeps that part."""

@@ -16,6 +16,7 @@ from gateway.agent.authorship import own_words
 from gateway.agent.entries import (
     NO_REPLY,
     OFFLINE,
+    SUMMARY,
     Entry,
     ReplyEntry,
     ResultEntry,
@@ -95,7 +96,7 @@ class OfflineModel:
 
 def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     """Return the calls that the last message needs, or, once they have results, the answer."""
-    entries = [entry for entry in request.entries if not isinstance(entry, TurnNoteEntry)]
+    entries = [entry for entry in request.entries if not _is_of_the_gateway(entry)]
     said, since = _last_message(entries)
     earlier = entries[: len(entries) - len(since)]
     tools = {spec.name for spec in request.tools}
@@ -122,6 +123,13 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     if NOTIFY in tools:  # the plain answer is not shown to anybody
         return ReplyEntry("", (_call(NOTIFY, text=answer),), OFFLINE, Usage())
     return ReplyEntry(answer, (), OFFLINE, Usage())
+
+
+def _is_of_the_gateway(entry: Entry) -> bool:
+    """Return whether *entry* is a turn note, or a summary of earlier turns: nobody's message."""
+    if isinstance(entry, UserEntry):
+        return not entry.message_id and entry.text.startswith(SUMMARY)
+    return isinstance(entry, TurnNoteEntry)
 
 
 def _last_message(entries: Sequence[Entry]) -> tuple[list[str], Sequence[Entry]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
-from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, said_text
+from gateway.agent.entries import COMMAND, SUMMARY, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, said_text
 from gateway.agent.models.off_record import withheld_by
 from gateway.agent.window.count import entry_tokens
 from workspaces.lazy_pattern import lazy_pattern
@@ -193,4 +193,4 @@ def shown_summary(summary: SummaryEntry) -> str:
     """Return the summary as a model reads it, at the beginning of the conversation, with the orders word for word."""
     orders = "\n".join(f"- {order}" for order in summary.orders)
     kept = f"\n\nStanding orders, word for word:\n{orders}" if orders else ""
-    return f"[Summary by the gateway of what was said before]\n{summary.text}{kept}\n[End of the summary]"
+    return f"{SUMMARY}\n{summary.text}{kept}\n[End of the summary]"

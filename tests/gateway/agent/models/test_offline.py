@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, SummaryEntry, ToolCall, Usage, UserEntry
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OfflineModel, respond
 from gateway.agent.models.offline_quotes import NOTHING, OFFER, QUOTE_CAP, UNCLEAR, excerpt
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox, tool
+from gateway.agent.window.compact import shown_summary
 from gateway.errors import ToolError
 from tests.workspaces.turns import MAIN
 
@@ -411,6 +412,17 @@ def test_messages_in_a_row_are_heard_together() -> None:
     """Two messages that nothing answered yet are one: neither the note nor the question is lost."""
     calls = ask(user("remember that x is y"), user("where is z?")).calls
     assert [call.name for call in calls] == ["add_note", "memory_search"]
+
+
+def test_a_summary_is_no_part_of_the_message_after_it() -> None:
+    """An order is carried out in its own words, and a summary is never quoted as what somebody said."""
+    summary = SummaryEntry("## Open tasks\n- remind me on Monday at 9 to water the garden", "t2", (), False, "")
+    said = UserEntry(shown_summary(summary), datetime(2026, 11, 21, tzinfo=UTC), "", "")
+    reply = ask(said, user("remind me at 9 to stretch"), tools=["schedule", "memory_search"])
+    assert json.loads(reply.calls[0].arguments)["when"] == "remind me at 9 to stretch"
+    looks = ReplyEntry("", (ToolCall("c1", "memory_search", "{}"),), "offline", Usage())
+    finds = ResultEntry("c1", "memory_search", json.dumps({"hits": []}), False)
+    assert "Summary by" not in ask(said, user("where is the garden?"), looks, finds).text
 
 
 def test_a_result_that_is_no_json_is_told_as_it_is() -> None:
