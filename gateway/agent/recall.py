@@ -100,7 +100,7 @@ async def recall(
     if not rights(access).memory_tools or not index.is_warm or not index.has_notes_of(access.scope):
         return Recalled()
     if not is_wanted(message, access, settings, today):
-        await index.wake()
+        await index.wake(rehearses=True)
         return Recalled()
     try:
         async with asyncio.timeout(settings.start_s if index.is_asleep else settings.deadline_s):

@@ -147,7 +147,7 @@ class NoWorker:
 
     is_running = False
 
-    async def wake(self) -> None:
+    async def wake(self, _folder: Path | None = None) -> None:
         raise MemoryUnavailableError("there is no worker in this test")
 
     async def call(self, _op: str, _folder: Path, _arguments: Mapping[str, object]) -> Frame:

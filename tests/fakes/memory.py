@@ -74,9 +74,11 @@ class HandlerWorker:
         """After this many further steps of a `put`, everything stops, like a kill."""
         self.is_running = True
         self.wakes = 0
+        self.rehearsed: Path | None = None
 
-    async def wake(self) -> None:
+    async def wake(self, folder: Path | None = None) -> None:
         self.wakes += 1
+        self.rehearsed = folder
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         self.calls.append(op)

@@ -145,9 +145,14 @@ class WorkerClient:
         except WorkerDiedError:
             return await (await self._running()).ask(request, self.settings)
 
-    async def wake(self) -> None:
-        """Start the worker, unless it runs, and wait for nothing. Raises MemoryUnavailableError."""
-        await self._running()
+    async def wake(self, folder: Path | None = None) -> None:
+        """Start the worker, unless it runs, and wait for nothing. Raises MemoryUnavailableError.
+
+        One that starts rehearses a search of the index in *folder*: the first one finds it open.
+        """
+        starts, process = self.starts, await self._running()
+        if folder is not None and self.starts > starts:
+            process.order({"op": "rehearse", "folder": str(folder)})
 
     async def close(self) -> None:
         """Let the worker flush and end; it is killed after a grace period."""
@@ -211,6 +216,10 @@ class _Process(asyncio.SubprocessProtocol):
             raise MemoryUnavailableError(f"memory did not answer within {deadline_s:g} seconds") from exc
         finally:
             self._waiting.pop(number, None)
+
+    def order(self, request: Frame) -> None:
+        """Send a request whose answer nobody waits for."""
+        self._send({"id": next(self._numbers), **request})
 
     def tell(self, frame: Frame) -> None:
         """Send a message without an answer."""

@@ -75,10 +75,14 @@ class MemoryIndex(SourceIndex):
         super().touched()
         self._house.touched()
 
-    async def wake(self) -> None:
-        """Start the worker ahead of a search; one that cannot start is told by the search."""
+    async def wake(self, *, rehearses: bool = False) -> None:
+        """Start the worker ahead of a search, which tells if it cannot start.
+
+        If the search will come later, if at all, the worker *rehearses* one; where the index is on a server it would
+        ask that.
+        """
         with suppress(MemoryUnavailableError):
-            await self._worker.wake()
+            await self._worker.wake(self._folder if rehearses and self.answers_within_s is None else None)
 
     async def sync(self, progress: Progress | None = None, *, retry: bool = False) -> SyncReport:
         """Index changes, with *retry* also documents that failed before. Raises MemoryUnavailableError."""

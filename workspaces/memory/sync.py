@@ -54,8 +54,8 @@ class WorkerCalls(Protocol):
     def is_running(self) -> bool:
         """Whether a request is answered without a start."""
 
-    def wake(self) -> Awaitable[None]:
-        """Start it, unless it runs."""
+    def wake(self, folder: Path | None = None) -> Awaitable[None]:
+        """Start it, unless it runs; one that starts rehearses a search of the index in *folder*."""
 
     def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Awaitable[Frame]:
         """Return the worker's answer."""

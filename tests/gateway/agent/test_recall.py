@@ -162,6 +162,7 @@ async def test_the_worker_starts_while_a_model_is_asked_that_may_search(home: Ho
     home.worker.calls.clear()
     assert await home.brought("Good morning!") == Recalled()
     assert (home.worker.wakes, home.worker.calls) == (1, [])
+    assert home.worker.rehearsed is not None
 
 
 async def test_notes_that_changed_do_not_hold_it_up(home: Home) -> None:

@@ -56,7 +56,7 @@ async def test_a_search_that_arrives_starts_the_memory_worker(tmp_path: Path, mo
     """Before anything that answers it is loaded; another order starts none, as a worker takes 100 MB."""
     woken: list[WorkerClient] = []
 
-    async def wake(worker: WorkerClient) -> None:
+    async def wake(worker: WorkerClient, folder: Path | None = None) -> None:
         woken.append(worker)
 
     monkeypatch.setattr(WorkerClient, "wake", wake)

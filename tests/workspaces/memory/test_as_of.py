@@ -156,7 +156,7 @@ async def test_while_the_index_is_away_the_notes_of_that_day_answer(house: House
     class Away:
         is_running = False
 
-        async def wake(self) -> None:
+        async def wake(self, folder: Path | None = None) -> None:
             """It cannot be started."""
 
         async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:

@@ -44,6 +44,9 @@ _log = logging.getLogger(__name__)
 
 STAYS_HERE = "private notes stay on this machine, which has no embedding model of its own"
 
+_INVENTED = {"text": "When does the swimming lesson begin?", "limit": 8, "today": "2026-11-24", "stays": True}
+REHEARSED: Frame = _INVENTED | dict.fromkeys(("scopes", "since", "until", "min_score"))
+
 Work = Generator[None, None, Frame]
 
 
@@ -85,6 +88,7 @@ class RequestHandler:
             "stamps": self._stamps,
             "commit": self._commit,
             "search": self._search,
+            "rehearse": self._rehearse,
             "status": self._status,
             "refuse": self._refuse,
             "accept": self._accept,
@@ -243,6 +247,11 @@ class RequestHandler:
             **self._mode(index),
         }
         return answer | _shortfall(reader) if isinstance(reader, QueryEmbedder) else answer
+
+    def _rehearse(self, index: Index, request: Frame) -> Frame:
+        """Search for something invented, on this machine alone: the patterns and pages of a first search are there."""
+        self._search(index, REHEARSED)
+        return {}
 
     def _ordered_results(self, finder: Finder, asked: SearchRequest) -> tuple[list[MatchingEntry], str]:
         """Return the results, reranked if requested, allowed and possible, or the reason why not."""

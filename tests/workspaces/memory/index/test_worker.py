@@ -24,6 +24,7 @@ from workspaces.files import Folder
 from workspaces.memory.circuit_breaker import PAUSES
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerDiedError, WorkerSettings
 from workspaces.memory.entry import Document
+from workspaces.memory.index.index import STORE
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.source_index import ALIVE_WITHIN_S, DEGRADED, MemoryClock
@@ -72,6 +73,17 @@ async def test_a_worker_that_was_woken_runs_once_it_has_answered(worker: WorkerC
     await worker.call("ping", tmp_path, {})
     await worker.wake()
     assert (worker.starts, worker.is_running) == (1, True)
+
+
+async def test_a_worker_that_is_woken_ahead_of_a_search_rehearses_it(worker: WorkerClient, tmp_path: Path) -> None:
+    """It opens the index, and says so to nobody; one that runs already is left alone."""
+    await worker.wake(tmp_path)
+    await worker.call("ping", tmp_path, {})  # in its turn
+    assert (tmp_path / STORE).exists()
+    await worker.wake(tmp_path / "other")
+    await worker.call("ping", tmp_path, {})
+    assert not (tmp_path / "other").exists()
+    assert worker.starts == 1
 
 
 async def test_a_search_overtakes_a_long_indexing(worker: WorkerClient, tmp_path: Path) -> None:
