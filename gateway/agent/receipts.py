@@ -228,6 +228,8 @@ def _untold_calls(entries: Sequence[Entry], *, is_full: bool) -> Iterator[str]:
     results = [each for each in results if not each.acts or _is_unsure(each)]
     unsure = [each for each in results if _is_unsure(each)]
     failed = [each for each in results if each.is_error and each not in unsure]
+    if not is_full and Request.REMIND in unfulfilled(entries):
+        succeeded.add("schedule")  # that no reminder was scheduled says it
     names = [each.name for each in failed if is_full or each.name not in succeeded]
     yield from (f"{UNSURE} {name} may have happened" for name in _names(each.name for each in unsure))
     yield from (f"{NOT_DONE} {name} failed" for name in _names(names))

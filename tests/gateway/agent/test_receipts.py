@@ -123,6 +123,8 @@ def test_the_line_tells_acts_failures_and_doubts(entries: Sequence[Entry], line:
         ("remind me when does the train leave", [], ""),
         ("remind me the boilers serial nr", [], ""),
         ("remind me my mum calls tomorrow", [], "✗ no reminder was scheduled"),
+        ("remind me tomorrow at 6 to look", [failed("schedule")], "✗ no reminder was scheduled"),
+        ("look at the purifier", [failed("schedule")], "✗ `schedule` failed"),
     ],
 )
 def test_what_was_asked_for_and_not_done_is_said(words: str, acts: Sequence[Entry], line: str) -> None:
