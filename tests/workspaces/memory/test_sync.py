@@ -39,6 +39,7 @@ class Bench:
         """End the worker without a flush or a commit, as far as a test within one process can."""
         for held in self.worker.handler._open.values():
             held.index.building.manifest.close()
+            held.index._close_vectors()
             held.index.building.shard._shard = None  # type: ignore[attr-defined]  # drops the lock
         self.worker.handler._open.clear()
 
