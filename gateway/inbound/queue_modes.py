@@ -176,7 +176,7 @@ class Queueing:
                 return True
 
             joined = [item for item in self.queues.join(key, fits) if isinstance(item, InboxRow)]
-            return [as_edited(row, self.queues.behind(key)) for row in joined]
+            return [as_edited(each, self.queues.behind(key)) for each in joined]
 
         def is_overtaken() -> bool:
             after = next(self.queues.behind(key), None)
