@@ -61,6 +61,7 @@ ALL_WORDS = {
     "gateway/automation/heartbeat_runner.py": "looks whether a heartbeat's own turn failed, and puts its session away",
     "gateway/app/replay.py": "compares a copy's turns with what was recorded of them, for the owner",
     "gateway/control/memory.py": "shows the owner why an answer in their own chat was given",
+    "gateway/inbound/agent_crosstalk.py": "looks whether an answer that other agents of its group hear is marked house",
 }
 """Who may open transcripts."""
 
