@@ -1,6 +1,7 @@
 """The floor and the benches beside it, with real processes."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import aiohttp
@@ -28,7 +29,7 @@ async def test_the_floor_answers_and_what_it_took_is_durable(tmp_path: Path) -> 
                 await messages.by_http(http, "web", "hello")
         assert [(each.chat, each.text) for each in bot.sent] == [(OWNER, "You said: Good morning")]
         assert not model.problems
-    with sqlite3.connect(folder / "state.db") as store:
+    with closing(sqlite3.connect(folder / "state.db")) as store, store:
         rows = store.execute("SELECT chat, text, answered FROM inbox ORDER BY id").fetchall()
     assert rows == [(str(OWNER), "Good morning", 1), ("web", "hello", None)]
     for chat, text in ((OWNER, "Good morning"), ("web", "hello")):

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -36,7 +37,7 @@ async def spoil(kept: Kept, table: str, number: int, fields: Mapping[str, bytes]
     """Replace, where the store keeps it, fields of one row by these bytes."""
     store = kept.store
     if not isinstance(store, RedisStore):
-        with sqlite3.connect(kept._folder / "state.db") as db:
+        with closing(sqlite3.connect(kept._folder / "state.db")) as db, db:
             for name, content in fields.items():
                 db.execute(f"UPDATE {table} SET {name} = CAST(? AS TEXT) WHERE id = ?", (content, number))
         db.close()
@@ -57,7 +58,7 @@ async def set_aside(kept: Kept) -> list[bytes]:
     """Return what lies aside, each with all that is kept of it."""
     store = kept.store
     if not isinstance(store, RedisStore):
-        with sqlite3.connect(kept._folder / "state.db") as db:
+        with closing(sqlite3.connect(kept._folder / "state.db")) as db, db:
             found = db.execute("SELECT content FROM quarantine ORDER BY id").fetchall()
         db.close()
         return [content for (content,) in found]
@@ -226,7 +227,7 @@ async def spoil_heard(kept: Kept, place: Address, message: str, damage: bytes) -
         async with _client(store) as client:
             await client.execute_command("HSET", f"{_prefix(store)}:heard:{address_key(place)}", message, damage)
         return
-    with sqlite3.connect(kept._folder / "state.db") as db:
+    with closing(sqlite3.connect(kept._folder / "state.db")) as db, db:
         db.execute("UPDATE heard SET heard = CAST(? AS TEXT) WHERE message = ?", (damage, message))
     db.close()
 

@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from gateway.home import Home
@@ -109,7 +109,7 @@ def _mark_remains(home: Home, world: World) -> None:
     """Note what the dead gateway left to the next one."""
     if not home.state_db.exists():
         return
-    with sqlite3.connect(home.state_db) as db:
+    with closing(sqlite3.connect(home.state_db)) as db, db:
         try:
             states = [state for (state,) in db.execute("SELECT state FROM outbox")]
             waiting = db.execute("SELECT count(*) FROM inbox").fetchone()[0]

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -174,7 +175,7 @@ async def test_one_send_of_an_account_is_in_doubt_at_most(gateway: Gateway, tmp_
     await gateway.restart()
 
     def look(_: OutboundMessage) -> None:
-        with sqlite3.connect(tmp_path / "state.db") as other:
+        with closing(sqlite3.connect(tmp_path / "state.db")) as other, other:
             doubts.append(other.execute("SELECT count(*) FROM outbox WHERE state = 'sending'").fetchone()[0])
         other.close()
 

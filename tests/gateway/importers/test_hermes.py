@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_another_place_is_one_sentence_that_names_the_right_one(tmp_path: Path, 
 def test_a_database_that_is_not_whole_is_one_sentence(tmp_path: Path) -> None:
     """Half a copy, or a table that is missing."""
     home = hermes(tmp_path / ".hermes", 20)
-    with sqlite3.connect(home / "state.db") as database:
+    with closing(sqlite3.connect(home / "state.db")) as database, database:
         database.execute("DROP TABLE sessions")
     with pytest.raises(ImportFormatError, match="stop Hermes, or copy its home again"):
         read_hermes(home)
@@ -73,7 +74,7 @@ def test_a_damaged_message_is_left_out_and_counted(tmp_path: Path, content: obje
     """The rest is imported; a byte that is no text is marked in it."""
     home = hermes(tmp_path / ".hermes", 1)
     row = "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s0', 'user', "
-    with sqlite3.connect(home / "state.db") as database:
+    with closing(sqlite3.connect(home / "state.db")) as database, database:
         database.execute(f"{row}?, ?)", (content, time))
         database.execute(f"{row}CAST(x'61ff' AS TEXT), 1700000000)")
     found = read_hermes(home)[0]

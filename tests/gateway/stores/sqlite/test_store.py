@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -104,7 +105,7 @@ async def test_what_nobody_waits_for_is_stored_soon_though_nobody_comes(store: S
     store.measure(lambda _: is_stored.set())
     await store.spending.correct("main", TODAY, "chat", Spend(1))
     await asyncio.wait_for(is_stored.wait(), 30)
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other, other:
         assert other.execute("SELECT input FROM spending").fetchall() == [(1,)]
     other.close()
 
@@ -124,7 +125,7 @@ async def test_what_nobody_waits_for_fails_without_a_word(store: Store, steps: S
 async def test_a_caller_goes_on_only_when_its_commit_is_done(store: Store, path: Path, steps: Steps) -> None:
     """What another connection can see when the caller resumes is there."""
     await append(store, 1)
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other, other:
         assert other.execute("SELECT count(*) FROM inbox").fetchone() == (1,)
     other.close()
 
@@ -230,7 +231,7 @@ async def abandoned(path: Path) -> None:
 async def test_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
     """A database that a later version wrote, its log included, is byte for byte what it was."""
     await abandoned(path)
-    with sqlite3.connect(path) as later:
+    with closing(sqlite3.connect(path)) as later, later:
         later.execute(f"PRAGMA user_version = {VERSION + 1}")
         later.execute("CREATE TABLE novelty (x)")
         copies = untouched(path)  # before closing: the log still holds the change
@@ -244,7 +245,7 @@ async def test_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
 async def test_another_programs_database_is_refused(path: Path) -> None:
     """A database with tables but without our mark is not taken over."""
     path.parent.mkdir()
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other, other:
         other.execute("CREATE TABLE bookmarks (x)")
     other.close()
     before = untouched(path)
@@ -391,7 +392,7 @@ async def test_a_refused_change_rolls_back_alone(store: Store) -> None:
 async def test_an_older_database_is_upgraded_with_all_that_is_in_it(path: Path) -> None:
     """A state of the first version is taken over: its rows are there, and what is new works."""
     path.parent.mkdir()
-    with sqlite3.connect(path) as old:
+    with closing(sqlite3.connect(path)) as old, old:
         for statement in STEPS[0]:
             old.execute(statement)
         old.execute("INSERT INTO kv VALUES ('key', 'kept')")
@@ -401,6 +402,6 @@ async def test_an_older_database_is_upgraded_with_all_that_is_in_it(path: Path) 
         store = await SqliteStore.open(path)
         assert (await store.get("key"), await store.changes.waiting()) == ("kept", [])
         await store.close()
-    with sqlite3.connect(path) as new:
+    with closing(sqlite3.connect(path)) as new, new:
         assert new.execute("PRAGMA user_version").fetchone() == (VERSION,)
     new.close()

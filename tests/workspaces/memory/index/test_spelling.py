@@ -1,7 +1,8 @@
 """Misspelt words of queries."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -22,9 +23,19 @@ class English:
         return text in {"piano", "friday", "stall"}
 
 
+OPEN = ExitStack()
+
+
+@pytest.fixture(autouse=True)
+def closed_databases() -> Iterator[None]:
+    """Close what a test opened."""
+    yield
+    OPEN.close()
+
+
 def spelling(notes: Sequence[str] = NOTES, scope: Scope = PRIVATE, asked: Sequence[str] = ()) -> Spelling:
     """Return the spelling of *notes* and of words that were only *asked* for."""
-    words = Rarity(sqlite3.connect(":memory:"), "words")
+    words = Rarity(OPEN.enter_context(closing(sqlite3.connect(":memory:"))), "words")
     for note in (*notes, *asked):
         words.add(scope, pack(sorted(set(map(term_number, terms(note))))))
     told = {number for note in notes for number in map(term_number, terms(note))}

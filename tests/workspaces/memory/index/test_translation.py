@@ -1,7 +1,10 @@
 """Queries in the other languages of the notes."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+
+import pytest
 
 from workspaces.access import PRIVATE, Scope
 from workspaces.memory.index.rarity import Rarity, pack
@@ -18,8 +21,18 @@ FRENCH = (
 ENGLISH = ("the guest wifi is tern-77 and it is on the fridge", "we have to be there by nine, not at ten")
 
 
+OPEN = ExitStack()
+
+
+@pytest.fixture(autouse=True)
+def closed_databases() -> Iterator[None]:
+    """Close what a test opened."""
+    yield
+    OPEN.close()
+
+
 def translation(notes: Mapping[Scope, Sequence[str]]) -> Translation:
-    words = Rarity(sqlite3.connect(":memory:"), "words")
+    words = Rarity(OPEN.enter_context(closing(sqlite3.connect(":memory:"))), "words")
     for scope, lines in notes.items():
         for line in lines:
             words.add(scope, pack(sorted(set(map(term_number, terms(line))))))
