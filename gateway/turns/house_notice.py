@@ -45,7 +45,7 @@ def voice_for(agent: Agent) -> Agent:
 
 
 def carries_mark(message: InboundMessage, records: Records) -> bool:
-    """Return whether *message* carries the mark: by its words, or by a quotation of ours that may.
+    """Return whether *message* carries the mark: by its words, or by what it quotes.
 
     *records* are those of its conversation.
     """
@@ -59,7 +59,7 @@ def carries_mark(message: InboundMessage, records: Records) -> bool:
 def _holds_marked(records: Records, text: str) -> bool:
     """Return whether *text* is part of a message with the mark: somebody quotes it after the chat's mark ended."""
     said = (each.entry for each in records)
-    return any(isinstance(entry, UserEntry) and entry.is_house and text in entry.text for entry in said)
+    return bool(text) and any(isinstance(entry, UserEntry) and entry.is_house and text in entry.text for entry in said)
 
 
 def house_notice(asked: TurnRequest, guard: WriteGuard) -> str:

@@ -39,10 +39,11 @@ async def test_a_chat_app_is_named_once_where_it_carries_marked_text(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("quoted", "is_marked"), [("the pin is 4711", True), ("pin is 4711\n", True), ("the pin is lost", False)]
+    ("quoted", "is_marked"),
+    [("the pin is 4711", True), ("pin is 4711\n", True), ("the pin is lost", False), (" ", False)],
 )
 def test_who_quotes_others_words_of_a_marked_chat_marks_the_message(quoted: str, *, is_marked: bool) -> None:
-    """Also once the chat's mark has ended; other words of others are free."""
+    """Also once the chat's mark has ended; other words of others are free, and so is a picture without any."""
     said = UserEntry("the pin is 4711", OWNER.sent_at, "Sam", "1", is_house=True)
     later = UserEntry("the pin is lost", OWNER.sent_at, "Sam", "2")
     records = Records(Record(TurnId("t1"), OWNER.sent_at, each) for each in (said, later))
